@@ -52,8 +52,7 @@ planned=$(python -m orchestrator.sweep --results "$results" "$@" --dry-run 2>&1 
 # Runs on each node: Ray with what Slurm grants there, open to those who have this job's token (which comes on standard input).
 ray_node() { # DIRECTORY OPTIONS...
   local more=() ending='' ray='' megabytes=${SLURM_MEM_PER_NODE:-0}
-  umask 077
-  cat >"$1/token"
+  (umask 077 && cat >"$1/token") # of this file alone: what workers write follows the user's own umask
   export RAY_AUTH_MODE=token RAY_AUTH_TOKEN_PATH=$1/token
   [ -z "$interface" ] || more=(--node-ip-address "$(ip -4 -o address show dev "$interface" | awk '{sub("/.*", "", $4); print $4; exit}')")
   [ -z "$SLURM_MEM_PER_CPU" ] || megabytes=$((SLURM_MEM_PER_CPU * SLURM_CPUS_ON_NODE))

@@ -30,6 +30,7 @@ from rich.console import Console
 from rich.table import Table
 
 from benchmarks.views import N_GROUPS, fill
+from trainables.limits import cores
 
 ROOT = Path(__file__).parent.parent
 REPEATS = 3
@@ -246,7 +247,7 @@ def main(store: str = str(100 * N_GROUPS)) -> None:
             if store.isdigit():  # the changes of controls are those of the synthetic store
                 memory = max(memory, _pages(browser, results, folder, note, i))
         browser.close()
-    load = os.getloadavg()[0] / (os.cpu_count() or 1)
+    load = os.getloadavg()[0] / cores()
     title = f"{int(store):,} cells" if store.isdigit() else store
     table = Table(box=SIMPLE_HEAD, title=f"{title}; load {load:.1f} a core; median of {REPEATS}", title_justify="left")
     table.add_column("")

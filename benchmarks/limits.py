@@ -1,6 +1,5 @@
 """The limits of this machine with all cores: multiplications of matrices, and bytes to and from memory."""
 
-import os
 import time
 from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
@@ -11,9 +10,10 @@ import numpy as np
 import torch
 
 from orchestrator.cost.measure import seconds_of
+from trainables.limits import cores
 from trainables.trainers.products import product
 
-CORES = len(os.sched_getaffinity(0))
+CORES = cores()
 T = TypeVar("T")
 
 

@@ -1,7 +1,6 @@
 """`python -m benchmarks.orchestration`: time per network beyond training, beside the plain way of one Tune trial per network."""
 
 import logging
-import os
 import subprocess
 import sys
 import tempfile
@@ -13,6 +12,7 @@ from rich.console import Console
 from rich.table import Table
 
 from store.views import fetch
+from trainables.limits import cores
 
 GRID = """
 sweep: small
@@ -33,7 +33,7 @@ def sweep(n_cells: int) -> tuple[float, float]:
         wall = time.perf_counter() - started
         ((cells, trained),) = fetch(results, "select count(*), sum(seconds) from cells where status = 'ok'")
         assert cells == n_cells, f"{cells} of {n_cells} cells"
-        return wall, trained / len(os.sched_getaffinity(0))
+        return wall, trained / cores()
 
 
 def plain(n_trials: int) -> tuple[float, float]:
@@ -64,7 +64,7 @@ def plain(n_trials: int) -> tuple[float, float]:
         wall = time.perf_counter() - started
         trained = sum((found[k].metrics or {})["seconds"] for k in range(n_trials))
     ray.shutdown()
-    return wall, trained / len(os.sched_getaffinity(0))
+    return wall, trained / cores()
 
 
 def main() -> None:

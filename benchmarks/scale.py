@@ -25,6 +25,7 @@ from rich.table import Table
 from benchmarks.views import alone, measure
 from store.snapshot import PACKS
 from store.views import fetch
+from trainables.limits import cores
 
 PACK = 100
 PACKS_A_SEED = 20
@@ -87,7 +88,7 @@ def follow(*words: str) -> Followed:
 def write_grid(folder: Path, n_packs: int, slots: int | None, pause_s: float) -> Path:
     """A grid of this many packs, or up to 19 more. With `slots`, packs share the cores so that `slots` of them run at once."""
     path = folder / "grid.yaml"
-    cpus = len(os.sched_getaffinity(0)) / slots if slots else 1
+    cpus = cores() / slots if slots else 1
     task = Path(__file__).with_name("idle_task.py")
     path.write_text(GRID.format(task=task, seeds=-(-n_packs // PACKS_A_SEED), cpus=cpus, pause=pause_s))
     return path
@@ -130,7 +131,7 @@ def by_pack(run: Followed, results: str) -> dict[str, str]:
 
 def table(title: str, rows: dict[str, dict[str, str]]) -> Table:
     """A table with a line per row and a column per name."""
-    load = f"load {os.getloadavg()[0]:.1f} on {len(os.sched_getaffinity(0))} cores"
+    load = f"load {os.getloadavg()[0]:.1f} on {cores()} cores"
     shown = Table(box=SIMPLE_HEAD, title=f"{title}; {load}", title_justify="left")
     names = list(dict.fromkeys(name for row in rows.values() for name in row))
     for name in ("", *names):

@@ -7,7 +7,6 @@ cores or, if that is faster for so small a network, with one. All ways are timed
 of each counts, because other work on the machine only ever adds time.
 """
 
-import os
 import sys
 import time
 from collections.abc import Callable
@@ -24,13 +23,14 @@ from torch import Tensor, nn
 from torch.nn.functional import binary_cross_entropy_with_logits, cross_entropy
 
 from trainables.cell import Cell, cell_of
+from trainables.limits import cores
 from trainables.networks.mlp import MLP
 from trainables.streams import BLOCK_STEPS, stream, stream_owner
 from trainables.tasks import Clusters, SameDifferent, Task
 from trainables.trainers.stacked.traced import Traced
 from trainables.trainers.stacked.trainer import Stacked
 
-CORES = len(os.sched_getaffinity(0))
+CORES = cores()
 PACK = 24
 STEPS = BLOCK_STEPS
 ROUNDS = 12

@@ -7,7 +7,6 @@ core besides, in turn in each of several rounds; the best round of each counts. 
 stacked way takes through a layer, three times, for forward and backward passes; in the first layer it shares some of them.
 """
 
-import os
 import time
 from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
@@ -22,11 +21,12 @@ from rich.table import Table
 from torch import Tensor, nn
 
 from trainables.cell import Cell, cell_of
+from trainables.limits import cores
 from trainables.streams import stream, stream_owner
 from trainables.tasks import Template
 from trainables.trainers.stacked.trainer import Stacked
 
-CORES = len(os.sched_getaffinity(0))
+CORES = cores()
 ROUNDS = 5
 PACKS = ((64, 1), (64, 8), (256, 4), (1024, 1), (1024, 2))
 """Training strings, and networks in a pack."""

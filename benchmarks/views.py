@@ -32,6 +32,7 @@ from store.snapshot import COMPACTED, PACKS, named
 from store.store import Store
 from store.upkeep.compact import SORT_KEYS, TARGET_BYTES, compact
 from store.views import connect, fetch, run
+from trainables.limits import cores
 
 LS, DS = np.arange(2, 15), 2 ** np.arange(5, 12)
 GAMMAS = np.array([*np.logspace(0, -4.5, 10), 0.0])  # the last one stands for lazy
@@ -179,7 +180,7 @@ def main(n_small: int = 100 * N_GROUPS, n_large: int = 1000 * N_GROUPS) -> None:
         os.rename(os.path.join(large, COMPACTED), os.path.join(several, COMPACTED))
         alone(plan, several, 8)
         found[f"{n_large:,}, 8 plans"] = alone(measure, several)
-    title = f"seconds, median of {REPEATS}; load {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores; DuckDB {duckdb.__version__}"
+    title = f"seconds, median of {REPEATS}; load {os.getloadavg()[0]:.1f} on {cores()} cores; DuckDB {duckdb.__version__}"
     table = Table(box=SIMPLE_HEAD, title=title, title_justify="left")
     table.add_column("")
     for name in found:

@@ -22,6 +22,7 @@ from console.terminal import stop, told
 from orchestrator.grid.load import load_grid
 from orchestrator.grid.syntax.problems import GridError
 from orchestrator.ray.cluster_file import CODE, TOKEN, ClusterFile, ClusterFileError, load_cluster_file, uncommitted
+from orchestrator.secret import write_secret
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False, no_args_is_help=True)
 
@@ -122,15 +123,17 @@ def _checked(file: str) -> ClusterFile:
 
 def _make_token() -> None:
     """Make the token file, readable by its owner alone; an existing token is kept."""
-    path = Path(TOKEN).expanduser()
-    path.parent.mkdir(mode=0o700, exist_ok=True)
-    path.parent.chmod(0o700)
-    if path.exists() and path.stat().st_size:
+    try:
+        path = Path(TOKEN).expanduser()
+        path.parent.mkdir(mode=0o700, exist_ok=True)
+        path.parent.chmod(0o700)
+        made = write_secret(path, secrets.token_hex(32))
         path.chmod(0o600)
-        return
-    with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as file:
-        file.write(secrets.token_hex(32))
-    told(f"made {path}: anyone who has this file can run code on your clusters")
+    except (OSError, RuntimeError) as error:  # RuntimeError: there is no home
+        why = error.strerror if isinstance(error, OSError) else error
+        _failed(f"the clusters' token cannot be kept in {TOKEN}: {why}; let HOME name a directory of yours")
+    if made:
+        told(f"made {path}: anyone who has this file can run code on your clusters")
 
 
 def _forget_earlier(cluster: ClusterFile) -> None:

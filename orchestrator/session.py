@@ -227,6 +227,7 @@ def _look_ahead(grid: Grid, plan: _Plan, costs: "_Costs", options: Options, stag
         _say(options, f"warning: gpus_per_pack asks for {machine.asked_share:g} GPUs, and this machine has {machine.cards}")
     queue = _queue(grid, machine, costs.of(machine, measured_on_card), options)
     enqueue(queue, plan.todo, options.order)
+    queue.make_room(plan.searchers.later)
     if options.dry_run or here:
         _refuse_too_large(queue, plan.searchers.later)
     if not (options.dry_run or options.verbose):
@@ -256,11 +257,12 @@ class _Ended:
 def _trained(grid: Grid, store: Store, plan: _Plan, costs: "_Costs", feed: SweepFeed, options: Options, stage: Stage) -> _Ended:
     """Train the missing cells."""
     with Lease(store) as lease, _runner(grid, options) as (runner, machine):
-        if machine.card:
-            cards = f"{machine.cards} GPU{'s' * (machine.cards > 1)} ({machine.card.name})"
-            _say(options, f"training on {cards} and on processors, {machine.slots} packs there at once")
         queue = _queue(grid, machine, costs.of(machine, runner.card_rates), options, feed)
         feed.enqueue(queue, plan.todo)
+        queue.make_room(plan.searchers.later)
+        if machine.card:
+            cards = f"{machine.cards} GPU{'s' * (machine.cards > 1)} ({machine.card.name})"
+            _say(options, f"training on {cards} and on processors, {queue.machine.slots} packs there at once")
         _refuse_too_large(queue, plan.searchers.later)
         feed.write_plan()
         about = plan.searchers.describe if plan.searchers else None
@@ -284,15 +286,10 @@ def _refuse_too_large(queue: PackQueue, later: Sequence[int]) -> None:
     """Stop before the first pack if a cell needs more memory than a pack may take: it might fail only after hours of training."""
     for i in queue.too_large(later)[:1]:
         fewer = ", or fewer samples P or chains" if queue.plan[i].cell.training.family == "sampling" else ""
-        need, have = (n / 2**30 for n in (queue.pack_bytes([i]), queue.machine.bytes_of(queue.choice(i)[1])))
+        need, have = (n / 2**30 for n in (queue.pack_bytes([i]), queue.machine.most_bytes(queue.choice(i)[1])))
         raise SweepError(
-            f"{queue.plan[i].cell.describe()} needs {need:,.1f} GiB, but each of {queue.machine.slots} packs at once may take "
-            f"{have:,.1f}: take a smaller width, input or test set{fewer}"
-            + (
-                ", or more cpus_per_pack, which leaves fewer packs to share the memory"
-                if need <= have * queue.machine.slots
-                else ""
-            )
+            f"{queue.plan[i].cell.describe()} needs {need:,.1f} GiB, but a pack may take {have:,.1f} here, even alone: "
+            f"take a smaller width, input or test set{fewer}"
         )
 
 
@@ -307,10 +304,10 @@ def _runner(grid: Grid, options: Options) -> Iterator[tuple[Runner, Machine]]:
     try:
         with orchestrator.running.interrupts.ends_noticed(), words_apart(err), ExitStack() as ray:
             with _awaiting(options, "starting Ray ..."), orchestrator.running.interrupts.keeping_signals():
-                nodes_may_join = ray.enter_context(joined(options.address))
+                here = ray.enter_context(joined(options.address))
             from orchestrator.ray.runner import TuneRunner  # while Ray's first workers start
 
-            runner = TuneRunner(grid.resources, options.max_concurrent, nodes_may_join=nodes_may_join)
+            runner = TuneRunner(grid.resources, options.max_concurrent, nodes_may_join=here.nodes_may_join, scratch=here.scratch)
             yield runner, runner.machine()
             with _awaiting(options, "closing Ray ...", is_news=False):
                 ray.close()

@@ -21,6 +21,7 @@ from orchestrator.cards import Card
 from orchestrator.code import ROOT
 from trainables.engines import ENGINES, Engine
 from trainables.engines.base import ALONE
+from trainables.limits import cores
 
 MEASURE_S = 180
 """Most seconds that measuring may take. Kernels compile in some 20 s, and are timed in 5."""
@@ -143,4 +144,4 @@ def cpu_name() -> str:
     path = Path("/proc/cpuinfo")
     lines = path.read_text().splitlines() if path.exists() else []
     model = next((line.partition(":")[2].strip() for line in lines if line.startswith("model name")), platform.machine())
-    return f"cpu ({model}, {len(os.sched_getaffinity(0))} cores)"
+    return f"cpu ({model}, {cores()} cores)"

@@ -1,9 +1,7 @@
 """The forecast of `--dry-run`: cells, packs, seconds and memory, by engine and shape, before anything starts."""
 
-import os
 from collections.abc import Collection, Sequence
 from dataclasses import asdict, dataclass
-from pathlib import Path
 from typing import Any
 
 from rich.box import SIMPLE_HEAD
@@ -12,14 +10,15 @@ from rich.table import Table
 from rich.text import Text
 
 from console.fitting import write_plain
-from console.words import duration
+from console.words import counted, duration
 from orchestrator.cards import cards_here
 from orchestrator.grid.top import Resources
-from orchestrator.plan.machine import MEMORY_SHARE, Machine
+from orchestrator.plan.machine import Machine, Node
 from orchestrator.plan.packing import Pack, PackQueue
 from trainables.cell import Cell
+from trainables.limits import available_bytes as _available_bytes
+from trainables.limits import cores
 
-_MEMINFO = Path("/proc/meminfo")
 PACK_S = 0.15
 """Seconds that a pack costs beside its training: to hand it to a worker, and to write its file."""
 
@@ -68,18 +67,9 @@ class Slot:
 
 def this_machine(want: Resources, max_concurrent: int | None = None) -> Machine:
     """Slots and memory for packs on this machine's CPUs and cards, without asking Ray."""
-    slots = max(1, int(len(os.sched_getaffinity(0)) // want.cpus_per_pack))
-    at_once, room = min(slots, max_concurrent or slots), MEMORY_SHARE * _available_bytes()
     cards = cards_here() if want.gpus_per_pack else ()
-    return Machine.of(slots, at_once, room, len(cards), cards[0] if cards else None, want.gpus_per_pack)
-
-
-def _available_bytes() -> int:
-    """Unused memory, as Linux tells it; on other systems all memory."""
-    for line in _MEMINFO.read_text().splitlines() if _MEMINFO.exists() else ():
-        if line.startswith("MemAvailable:"):
-            return int(line.split()[1]) * 1024
-    return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    here = Node(max(1, int(cores() // want.cpus_per_pack)), _available_bytes(), len(cards))
+    return Machine.of([here], max_concurrent, cards[0] if cards else None, want.gpus_per_pack)
 
 
 def forecast(queue: PackQueue) -> Forecast:
@@ -90,9 +80,11 @@ def forecast(queue: PackQueue) -> Forecast:
     parts = [(p.cell.network, p.cell.training) for p in queue.plan]
     several = [of_role[0].role for of_role in zip(*parts, strict=True) if len({part.name for part in of_role}) > 1]
     while pack := queue.next():
-        slot = min((slot for slot in slots if slot.device == pack.device), key=lambda slot: slot.free)
-        slot.free += pack.seconds + PACK_S
-        slot.held = max(slot.held, pack.bytes)
+        places = queue.machine.places(pack.bytes) if pack.device == "cpu" else 1
+        taken = sorted((slot for slot in slots if slot.device == pack.device), key=lambda slot: slot.free)[:places]
+        end = max(slot.free for slot in taken) + pack.seconds + PACK_S
+        for slot in taken:
+            slot.free, slot.held = end, max(slot.held, pack.bytes // len(taken))
         formed.append((queue.plan[pack.cells[0]].cell, pack))
         queue.in_flight.clear()
     found: dict[tuple[str, str, str], list[float]] = {}
@@ -151,7 +143,7 @@ def print_forecast(found: Forecast, out: Console, most: int = 20, goes_on: bool 
     cards = f" and on {found.cards} GPU{'s' * (found.cards > 1)} ({found.card})" if found.card_bytes else ""
     room = f"{found.bytes / 2**30:.1f} GiB" + (f" and {found.card_bytes / 2**30:.1f} on GPUs" if found.card_bytes else "")
     sizes += ", the first batch" if goes_on else ""
-    title = f"{sizes}: about {duration(found.wall_s)} with {found.slots} packs at once{cards}, up to {room}"
+    title = f"{sizes}: about {duration(found.wall_s)} with {counted(found.slots, 'pack')} at once{cards}, up to {room}"
     words = [s.shape.split() for s in shapes]
     common = [word for word in words[0] if len(shapes) > 1 and all(word in others for others in words)] if words else []
     table = Table(box=SIMPLE_HEAD)

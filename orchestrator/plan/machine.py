@@ -1,6 +1,9 @@
 """Room for packs: processors and GPUs, as planning sees them. Knows neither Ray nor CUDA."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from math import ceil
+from typing import NamedTuple
 
 from orchestrator.cards import Card
 
@@ -15,9 +18,20 @@ FULL_CARD = 264
 _SHARES = (1, 2, 4, 8)
 
 
+class Node(NamedTuple):
+    """One machine of a cluster: how many packs its cores could train at once, the memory for all of them, and its cards."""
+
+    slots: int
+    bytes: int
+    cards: int = 0
+
+
 @dataclass(frozen=True)
 class Machine:
-    """How many packs train at once on CPUs and the memory of one; the number of cards, and the memory of one."""
+    """How many packs train at once on CPUs and the memory of one; the number of cards, and the memory of one.
+
+    A pack of one network that needs more memory takes that of several packs: then fewer train at once.
+    """
 
     slots: int
     bytes_per_pack: int
@@ -27,15 +41,45 @@ class Machine:
     """Share of a card that the grid gives each pack; None: as much as the pack can use."""
     card: Card | None = None
     """One of the cards; they are taken to be alike."""
+    nodes: tuple[Node, ...] = ()
+    """The machines of a cluster, each with the memory that its packs on CPUs may take together; none: one, of `slots` packs."""
 
     @classmethod
-    def of(cls, slots: int, at_once: int, room: float, cards: int, card: Card | None, asked: float | str) -> "Machine":
-        """The machine whose `slots` share `room` bytes, `at_once` of which train; `asked` is the grid's `gpus_per_pack`."""
-        if not cards or card is None:
-            return cls(at_once, int(room / slots))
-        memory = max(room - cards * HOST_BYTES, room / 2) / slots
-        share = None if isinstance(asked, str) else asked
-        return cls(at_once, int(memory), cards, int(MEMORY_SHARE * card.bytes), share, card)
+    def of(cls, nodes: Sequence[Node], at_once: int | None, card: Card | None, asked: float | str) -> "Machine":
+        """The room on these nodes, where packs may take MEMORY_SHARE of the memory. At most `at_once` packs train; `asked` is the
+        grid's `gpus_per_pack`."""
+        cards = sum(node.cards for node in nodes) if card else 0
+        share = None if isinstance(asked, str) or not cards else asked
+        rooms = []
+        for node in nodes:
+            room = MEMORY_SHARE * node.bytes
+            if card:
+                room = max(room - ceil(node.cards / min(1.0, share or 1.0)) * HOST_BYTES, room / 2)
+            rooms.append(node._replace(bytes=int(room)))
+        card_bytes = int(MEMORY_SHARE * card.bytes) if card and cards else 0
+        whole = cls(at_once or sum(node.slots for node in nodes), 0, cards, card_bytes, share, card if cards else None)
+        return whole._divided(rooms)
+
+    def _divided(self, nodes: Sequence[Node]) -> "Machine":
+        """The machine whose packs share the memory of these nodes, equally on each. All packs may come to lie on one node."""
+        nodes = tuple(node for node in nodes if node.slots)
+        slots = max(1, min(self.slots, sum(node.slots for node in nodes)))
+        each = max(1, min(node.bytes // min(node.slots, slots) for node in nodes))
+        return replace(self, slots=slots, bytes_per_pack=each, nodes=nodes)
+
+    def with_room_for(self, n_bytes: int) -> "Machine":
+        """The machine that trains fewer packs at once, so that each may take this much memory; this one where no node has it."""
+        fewer = [node._replace(slots=min(node.slots, node.bytes // n_bytes)) for node in self.nodes]
+        return self if n_bytes <= self.bytes_per_pack or not any(node.slots for node in fewer) else self._divided(fewer)
+
+    @property
+    def largest_pack(self) -> int:
+        """Memory that a pack may take on CPUs if no other one trains on its node."""
+        return max((node.bytes for node in self.nodes), default=self.slots * self.bytes_per_pack)
+
+    def places(self, n_bytes: int) -> int:
+        """How many packs' memory a pack of this size takes on a CPU, at most that of a node."""
+        return max(1, ceil(min(n_bytes, self.largest_pack) / self.bytes_per_pack))
 
     @property
     def throughput(self) -> dict[str, float]:
@@ -43,8 +87,12 @@ class Machine:
         cards = self.cards // self.asked_share if self.asked_share and self.asked_share > 1 else self.cards
         return {"cpu": self.slots, **({"cuda": cards} if cards else {})}
 
+    def most_bytes(self, device: str) -> int:
+        """Memory that a pack of one network may take on this kind of device, beside fewer packs if need be."""
+        return self.bytes_of(device) if device == "cuda" else self.largest_pack
+
     def bytes_of(self, device: str) -> int:
-        """Memory that a pack may take on this kind of device."""
+        """Memory that each of the packs may take on this kind of device if as many train as can."""
         return int(self.card_bytes * min(1.0, self.asked_share or 1.0)) if device == "cuda" else self.bytes_per_pack
 
     def share_of(self, part: float, n_bytes: int) -> float:

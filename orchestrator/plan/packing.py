@@ -200,10 +200,20 @@ class PackQueue:
             done[p.device] += p.seconds * self.fraction.get(p.pack_id, 0.0)
         return done
 
+    def make_room(self, later: Iterable[int] = ()) -> None:
+        """Let fewer packs train at once on processors if no cell, pending or to come `later`, fits its share else."""
+        on_cpus = [self.pack_bytes([i]) for i in self._one_of_each(later) if self.choice(i)[1] == "cpu"]
+        if on_cpus:
+            self.machine = self.machine.with_room_for(min(on_cpus))
+            self._forget()
+
     def too_large(self, later: Iterable[int] = ()) -> list[int]:
         """Cells that even alone need more memory than a pack may take, one per shape, pending or to come `later`."""
-        cells = {shape: self._choices.first[shape] for shape in self._pending} | {self._shape[i]: i for i in later}
-        return [i for i in cells.values() if not self._fits([i])]
+        return [i for i in self._one_of_each(later) if self.pack_bytes([i]) > self.machine.most_bytes(self.choice(i)[1])]
+
+    def _one_of_each(self, later: Iterable[int]) -> list[int]:
+        """One cell of each shape that is pending or may come later."""
+        return [*({shape: self._choices.first[shape] for shape in self._pending} | {self._shape[i]: i for i in later}).values()]
 
     def next(self, devices: Collection[str] = DEVICES) -> Pack | None:
         """Take the next pack for one of these devices; None when nothing is pending for them or the sweep drains."""

@@ -3,12 +3,11 @@
 import logging
 import os
 import socket
-import tempfile
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import chdir, contextmanager
-from pathlib import Path
+from contextlib import ExitStack, chdir, contextmanager
+from dataclasses import dataclass
 from typing import Any
 
 # Ray reads these when it is imported.
@@ -19,6 +18,9 @@ os.environ.setdefault("TUNE_WARN_EXCESSIVE_EXPERIMENT_CHECKPOINT_SYNC_THRESHOLD_
 os.environ.setdefault("RAY_CHDIR_TO_TRIAL_DIR", "0")
 os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "1")
 
+if os.path.expanduser("~") == "~":  # as for a user without a name in a container; Ray looks for a home when it is imported
+    os.environ["HOME"] = "/"  # as container engines say
+
 import ray
 from ray._private.authentication.authentication_token_setup import maybe_enable_token_auth_if_token_available
 from ray._private.services import canonicalize_bootstrap_address
@@ -28,16 +30,25 @@ from console.commands import command
 from orchestrator.cards import UNKNOWN_CARD, Card, cards_here
 from orchestrator.code import ROOT, code_facts
 from orchestrator.grid.top import Resources
-from orchestrator.plan.machine import MEMORY_SHARE, Machine
+from orchestrator.plan.machine import Machine, Node
+from orchestrator.ray import causes
+from orchestrator.ray.authentication import local_token
 from orchestrator.ray.fitness import misfit
-from orchestrator.running.interrupts import LATEST_S, reclaim
-from store.files import open_files, temporary
+from orchestrator.ray.scratch import remove, scratch_directory
+from orchestrator.running.interrupts import LATEST_S, ends_after, reclaim
+from store.files import ResultsError, open_files, temporary
+from trainables.limits import available_bytes, cores
 
 RECLAIM_EVERY_S = 0.05
 """Seconds until our signal handlers are installed again while Ray closes. In between, a SIGTERM may end the command without a
 message."""
+QUIET: dict[str, Any] = {"log_to_driver": False, "logging_level": logging.ERROR, "configure_logging": False}
 PRELOADED = "trainables.trainers.run,orchestrator.ray.runner"
 """Modules that each worker of a local Ray imports as soon as it starts, while the driver still gets ready."""
+START_S = 240.0
+"""Seconds that a local Ray may take to start, both tries together."""
+JOIN_S = 120.0
+"""Seconds that a cluster may take to let this process join."""
 PROBE_S = 120.0
 """Seconds that a node may take to answer; it may have to start a process and import the package."""
 
@@ -50,40 +61,67 @@ class StartError(ClusterError):
     """Ray did not start on this machine; other arguments would not help."""
 
 
+@dataclass(frozen=True)
+class Joined:
+    """The Ray that this process has joined."""
+
+    nodes_may_join: bool = False
+    """Whether it is a cluster, to which more nodes may come."""
+    scratch: str = ""
+    """The scratch directory of a local Ray, with its token."""
+
+
 @contextmanager
-def joined(address: str | None) -> Iterator[bool]:
+def joined(address: str | None) -> Iterator[Joined]:
     """Inside, this process has joined Ray: the cluster at `address` or RAY_ADDRESS, else a local Ray on this machine's cores.
 
-    Yields whether it is a cluster, to which more nodes may come. ClusterError if it cannot be joined, StartError if a local Ray
-    does not start.
+    ClusterError if the cluster cannot be joined, StartError if a local Ray does not start.
     """
-    address = address or os.environ.get("RAY_ADDRESS")
     logging.getLogger("ray").setLevel(logging.CRITICAL)  # errors reach the user as rows with a reason, and a log
-    quiet: dict[str, Any] = {"log_to_driver": False, "logging_level": logging.ERROR, "configure_logging": False}
-    elsewhere = bool(address) and address != "local"
-    if address and elsewhere:
-        if address.startswith("ray://"):
-            raise ClusterError(f"a sweep cannot run through Ray Client ({address}): run it on the cluster's head, --address auto")
+    variable = os.environ.get("RAY_ADDRESS", "")
+    # To Ray itself the variable goes before `auto`.
+    place, named = (address, "") if address and not (address == "auto" and variable) else (variable, ", which RAY_ADDRESS names")
+    if place and place != "local":
+        _join(place, named)
         try:
+            yield Joined(nodes_may_join=True)
+        finally:
+            _leave()
+        return
+    if cause := causes.foreseen():
+        raise _not_started(cause)
+    with ExitStack() as held:
+        try:
+            scratch = held.enter_context(scratch_directory("", several_nodes=False))
+            held.enter_context(local_token(scratch))
+        except (OSError, ResultsError) as error:
+            raise _not_started(str(error)) from error
+        _start_local(scratch)
+        held.callback(_leave)
+        yield Joined(scratch=scratch)
+
+
+def _join(address: str, named: str) -> None:
+    if address.startswith("ray://"):
+        raise ClusterError(
+            f"a sweep cannot run through Ray Client ({address}{named}): run it on the cluster's head, --address auto"
+        )
+    where = f"at {address!r}{named}"
+    here = "unset RAY_ADDRESS" if named else "leave --address out"
+    advice = f"; start one (from a cluster file: {command('launch', 'up', 'CLUSTER.yaml')}), or {here} to train on this machine"
+    try:
+        with ends_after(JOIN_S, lambda: f"the Ray cluster {where} has not let this process join for {JOIN_S:g} s{advice}"):
             _knock(address)
             with chdir(ROOT):
-                ray.init(address=address, **quiet)
-        except ray.exceptions.AuthenticationError as error:
-            raise ClusterError(
-                f"the Ray cluster at {address!r} refuses this account's token: ~/.ray/auth_token must be that of the cluster's "
-                "head, where sweeps are best started"
-            ) from error
-        except (OSError, RuntimeError, ValueError) as error:
-            up = command("launch", "up", "CLUSTER.yaml")
-            advice = f"; start one (from a cluster file: {up}), or leave --address out to train on this machine"
-            advice = advice if address == "auto" else ""
-            raise ClusterError(f"no Ray cluster answers at {address!r}: {error}{advice}") from error
-    else:
-        _start_local(quiet)
-    try:
-        yield elsewhere
-    finally:
-        _leave()
+                ray.init(address=address, **QUIET)
+    except ray.exceptions.AuthenticationError as error:
+        held = next((name for name in ("RAY_AUTH_TOKEN", "RAY_AUTH_TOKEN_PATH") if os.environ.get(name)), "~/.ray/auth_token")
+        raise ClusterError(
+            f"the Ray cluster {where} refuses this account's token: {held} must be that of the cluster's head, where sweeps are "
+            "best started"
+        ) from error
+    except (OSError, RuntimeError, ValueError) as error:
+        raise ClusterError(f"no Ray cluster answers {where}: {error}{advice}") from error
 
 
 def _leave() -> None:
@@ -100,35 +138,38 @@ def _leave() -> None:
         reclaim()
 
 
-def _start_local(quiet: dict[str, Any]) -> None:
+def _start_local(scratch: str) -> None:
     """Start a Ray on this machine's cores. Ray gives its processes 30 s, which is little on a busy machine: so try twice."""
-    cpus = len(os.sched_getaffinity(0))
     os.environ.setdefault("RAY_preload_python_modules", PRELOADED)
-    for last in (False, True):
-        try:
-            with chdir(ROOT):  # the workers of a driver look for modules in its directory first, where a user's store.py may lie
-                ray.init(address="local", num_cpus=cpus, include_dashboard=False, object_store_memory=200 * 2**20, **quiet)
-            return
-        except Exception as error:  # Ray raises this very class when its processes are slow or die
-            ray.shutdown()
-            if last:
-                line = next(iter(str(error).splitlines()), type(error).__name__)
-                raise StartError(
-                    f"Ray does not start here: {line} Is the machine overloaded, or its disk or memory full? {_where_to_look()}"
-                    "--debug trains in this process, without Ray, and prints the traceback of what fails."
-                ) from error
+    offered: dict[str, Any] = {"num_cpus": cores(), "_memory": available_bytes(), "object_store_memory": causes.STORE_BYTES}
+    with ends_after(START_S, lambda: _too_late(scratch)):
+        for last in (False, True):
+            try:
+                with chdir(ROOT):  # workers look for modules in the driver's directory first, where a user's store.py may lie
+                    ray.init(address="local", include_dashboard=False, **offered, **QUIET)
+                return
+            except Exception as error:  # Ray raises this very class when its processes are slow or die
+                ray.shutdown()
+                if last or causes.foreseen():
+                    said = next(iter(str(error).splitlines()), type(error).__name__)
+                    raise _not_started(causes.found(error), said) from error
 
 
-def _where_to_look() -> str:
-    """Words for the folder of the logs that Ray wrote for this process; none if it got no further than that."""
-    folders = Path(os.environ.get("RAY_TMPDIR") or tempfile.gettempdir(), "ray").glob(f"session_*_{os.getpid()}/logs")
-    return next((f"Ray's logs: {folder}. " for folder in sorted(folders, reverse=True)), "")
+def _too_late(scratch: str) -> str:
+    remove(scratch)
+    late = TimeoutError(f"it has not answered for {START_S:g} s")
+    return str(_not_started(causes.found(late), str(late)))
+
+
+def _not_started(cause: str, said: str = "") -> StartError:
+    """The error with the cause, or if none was found with what Ray said and where its logs are."""
+    logs = causes.logs()
+    known = cause or f"no cause was found on this machine. Ray said: {said}{f' Its logs: {logs}' if logs else ''}"
+    return StartError(f"Ray does not start here: {known}. --debug trains in this process, without Ray")
 
 
 def machine_of_cluster(want: Resources, max_concurrent: int | None = None) -> Machine:
     """The room for packs in the joined cluster. ClusterError if no node can ever run a pack."""
-    have = ray.cluster_resources()
-    cpus, gpus = have.get("CPU", 0), have.get("GPU", 0)
     nodes = [node["Resources"] for node in ray.nodes() if node["Alive"]]
     asked = 0.0 if want.gpus_per_pack == "auto" else want.gpus_per_pack
     largest = max(node.get("CPU", 0) for node in nodes)
@@ -140,11 +181,9 @@ def machine_of_cluster(want: Resources, max_concurrent: int | None = None) -> Ma
         raise ClusterError(
             f"gpus_per_pack is {asked:g} with cpus_per_pack {want.cpus_per_pack:g}, but nodes have {shapes}: {wait}, or `auto`"
         )
-    slots = max(1, int(cpus // want.cpus_per_pack))
-    slots_asked = min(slots, max_concurrent or slots)
-    room = MEMORY_SHARE * have.get("memory", 2**32)
-    card = _card() if gpus >= 1 and want.gpus_per_pack else None
-    return Machine.of(slots, slots_asked, room, int(gpus), card, want.gpus_per_pack)
+    rooms = [Node(int(n.get("CPU", 0) // want.cpus_per_pack), int(n.get("memory", 0)), int(n.get("GPU", 0))) for n in nodes]
+    card = _card() if any(room.cards for room in rooms) and want.gpus_per_pack else None
+    return Machine.of(rooms, max_concurrent, card, want.gpus_per_pack)
 
 
 def check_nodes(results: str) -> bool:

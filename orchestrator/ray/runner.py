@@ -10,6 +10,7 @@ import uuid
 import warnings
 from array import array
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import replace
 from math import ceil
 from typing import Any
@@ -24,7 +25,7 @@ from ray.tune.search import Searcher
 from orchestrator.code import code_facts
 from orchestrator.grid.planned import PlannedCell
 from orchestrator.grid.top import Resources
-from orchestrator.plan.machine import Machine
+from orchestrator.plan.machine import MEMORY_SHARE, Machine
 from orchestrator.plan.packing import Pack
 from orchestrator.ray.controller import tuned
 from orchestrator.ray.fitness import misfit
@@ -190,8 +191,9 @@ class PackSearcher(Searcher):
         machine, packs = self.sweep.queue.machine, self.sweep.queue.in_flight.values()
         taken, on_cards = sum(p.share for p in packs), sum(p.device == "cuda" for p in packs)
         cores = machine.slots - min(on_cards, ceil(machine.cards / (machine.asked_share or 1)), machine.slots - 1)
+        places = sum(machine.places(p.bytes) for p in packs if p.device == "cpu")
         rooms = ["cuda"] * (machine.cards > 0 and taken < machine.cards + self.waiting)
-        return rooms + ["cpu"] * (len(packs) - on_cards < cores + self.waiting)
+        return rooms + ["cpu"] * (places < cores + self.waiting)
 
     def __getstate__(self) -> dict[str, Any]:
         """Tune writes its searcher to disk; a live sweep stays out of it."""
@@ -257,9 +259,10 @@ class TuneRunner:
         max_concurrent: int | None = None,
         checkpoint_s: float = CHECKPOINT_S,
         nodes_may_join: bool = False,
+        scratch: str = "",
     ) -> None:
         self.resources, self.max_concurrent, self.checkpoint_s = resources, max_concurrent, checkpoint_s
-        self.nodes_may_join = nodes_may_join
+        self.nodes_may_join, self.scratch = nodes_may_join, scratch
 
     def card_rates(self) -> object:
         """Rates of one of the cluster's cards. RuntimeError or TimeoutError if it cannot be measured now."""
@@ -297,14 +300,15 @@ class TuneRunner:
             "step_s": max(STEP_S, sweep.queue.machine.slots / MOST_REPORTS_A_S),
         }
         trainable = tune.with_parameters(PackTrainable, shared=shared)
-        trainable = tune.with_resources(trainable, _placement(self.resources))
         machine = sweep.queue.machine
+        trainable = tune.with_resources(trainable, _placement(self.resources, machine))
         # One pack waits for the next free slot; on a cluster more packs wait, so that an autoscaler sees the demand.
         waiting = min(16, machine.slots) if several_nodes else 1
         # The searcher counts the packs in flight on each kind of device, and Tune may start all workers together.
         os.environ["TUNE_MAX_PENDING_TRIALS_PG"] = str(10**9)
         watch = Watch(lambda reason: give_up(sweep, reason))
-        with scratch_directory(sweep.store.results, several_nodes) as scratch, warnings.catch_warnings(), watch:
+        own = nullcontext(self.scratch) if self.scratch else scratch_directory(sweep.store.results, several_nodes)
+        with own as scratch, warnings.catch_warnings(), watch:
             sweep.on_leaving.append(lambda: remove(scratch))
             sweep.lease.tell(scratch=scratch)
             warnings.simplefilter("ignore")  # Tune's own deprecations are not the user's concern
@@ -382,13 +386,17 @@ def _after_memory_kill(sweep: Sweep, error: ray.exceptions.OutOfMemoryError, kil
     sweep.changed()
 
 
-def _placement(want: Resources) -> Any:
-    """Resources of a pack: its cores, and on a card its share."""
+def _placement(want: Resources, machine: Machine) -> Any:
+    """Resources of a pack: its cores, and on a card its share, else whole places in the memory: Tune hands a worker on only to a
+    pack that asks for the same."""
 
     def of_pack(config: Mapping[str, Any]) -> tune.PlacementGroupFactory:
         bundle: dict[str, float] = {"CPU": want.cpus_per_pack}
         if config["device"] == "cuda":
             bundle["GPU"] = config["share"]
+        else:
+            taken = min(machine.places(config["bytes"]) * machine.bytes_per_pack, machine.largest_pack)
+            bundle["memory"] = int(taken / MEMORY_SHARE)  # nodes offer all their memory to Ray
         if config["device"] == "cuda" and config["avoided"]:
             others = {"ray.io/node-id": f"!in({','.join(config['avoided'])})"}
             return tune.PlacementGroupFactory([bundle], bundle_label_selector=[others])

@@ -147,6 +147,27 @@ def ends_noticed() -> Iterator[None]:
         _dismiss_watchers()
 
 
+@contextmanager
+def ends_after(seconds: float, reason: Callable[[], str]) -> Iterator[None]:
+    """Inside, a library may hang where no signal is heard: after some seconds the process says why, and ends with exit code 1."""
+
+    def end() -> None:
+        from console.terminal import complain
+
+        complain(reason())
+        _dismiss_watchers()
+        sys.stderr.flush()
+        os._exit(1)
+
+    late = threading.Timer(seconds, end)
+    late.daemon = True
+    late.start()
+    try:
+        yield
+    finally:
+        late.cancel()
+
+
 _watchers: list[subprocess.Popen[bytes]] = []
 
 

@@ -169,6 +169,27 @@ def test_outside_of_slurm_it_says_how_to_submit(tmp_path):
     assert "sbatch cluster.slurm.sh grid.yaml" in done.stderr
 
 
+NODE = """\
+export SLURM_CPUS_ON_NODE=1
+PATH=$1:$PATH
+eval "$(sed -n '/^ray_node()/,/^}/p' "$2")"
+umask 002
+ray_node "$1" --head <<<secret
+"""
+"""The part of the script that runs on each node, under a user's own umask."""
+
+
+def test_the_token_is_its_owners_alone_and_what_workers_write_follows_the_users_umask(tmp_path):
+    ray = tmp_path / "ray"  # stands for Ray, whose workers inherit what it is started with
+    ray.write_text('#!/bin/bash\necho "$RAY_AUTH_TOKEN_PATH" >"${0%/*}/written"\n')
+    ray.chmod(0o755)
+    done = subprocess.run(["bash", "-c", NODE, "_", tmp_path, SCRIPT], capture_output=True, text=True, check=False, timeout=60)
+    assert (tmp_path / "written").read_text() == f"{tmp_path}/token\n", done.stderr
+    assert (tmp_path / "token").read_text() == "secret\n"
+    modes = {name: (tmp_path / name).stat().st_mode & 0o777 for name in ("token", "written")}
+    assert modes == {"token": 0o600, "written": 0o664}
+
+
 def test_the_shell_finds_nothing_wrong_in_it():
     check = ["shellcheck", str(SCRIPT)] if shutil.which("shellcheck") else ["bash", "-n", str(SCRIPT)]
     done = subprocess.run(check, capture_output=True, text=True, check=False)

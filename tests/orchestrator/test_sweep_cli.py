@@ -153,7 +153,7 @@ def test_help_is_cheap(module):
 
 @pytest.mark.parametrize("how", ["--debug", "--dry-run", "--verbose"])
 def test_a_network_that_no_pack_can_hold_is_refused(small_grid, sweep_here, results, how):
-    refused(sweep_here(small_grid, "d=1000000", "width=1000000", how), "GiB, but each of", "may take", "d=1000000")
+    refused(sweep_here(small_grid, "d=1000000", "width=1000000", how), "GiB, but a pack may take", "even alone", "d=1000000")
     assert not Path(results).exists()
     assert connect(results).execute("select count(*) from cells").fetchall() == [(0,)]
     assert connect(results).execute("select count(*) from plans").fetchall() == [(0,)]

@@ -387,3 +387,20 @@ def test_a_worker_lost_between_two_packs_costs_no_pack(noisy_grid, results, tmp_
         runner.run(sweep)
     assert lost.exists()
     assert connect(results).execute("select status, count(*) from cells group by all").fetchall() == [("ok", 2)]
+
+
+def test_a_pack_asks_for_its_places_in_the_memory():
+    """Small packs ask for the same, so that Tune hands workers on; no pack asks for more than a node has."""
+    from orchestrator.plan.machine import Node
+    from orchestrator.ray.runner import _placement
+
+    machine = Machine.of([Node(4, 40 * 2**30)], None, None, "auto")
+    asked = _placement(Resources(), machine)
+
+    def memory(share: float) -> float:
+        (bundle,) = asked({"device": "cpu", "bytes": int(share * machine.bytes_per_pack)}).bundles
+        return bundle["memory"] / 2**30
+
+    assert [memory(share) for share in (0.1, 1, 1.1, 4, 9)] == pytest.approx([10, 10, 20, 40, 40])
+    assert all(4 * memory(share) <= 40 for share in (0.1, 1))
+    assert "memory" not in asked({"device": "cuda", "bytes": 1, "share": 1.0, "avoided": ()}).bundles[0]

@@ -16,6 +16,8 @@ pytestmark = pytest.mark.filterwarnings("ignore")  # Ray warns about itself
 CALLED = {
     "ray._private.authentication.authentication_token_setup.maybe_enable_token_auth_if_token_available": ["warn_if_disabled"],
     "ray._private.services.canonicalize_bootstrap_address": ["addr"],
+    "ray._raylet.AuthenticationTokenLoader.instance": [],
+    "ray._raylet.AuthenticationTokenLoader.reset_cache": [],
     "ray._raylet.GcsClient": [],
     "ray.air._internal.usage": [],
     "ray.air._internal.usage.tag_callbacks": ["callbacks"],

@@ -1,6 +1,5 @@
 """Numbers that the host draws for a device: the host draws the next ones while the device reads the present ones."""
 
-import os
 from collections import deque
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -9,6 +8,8 @@ from typing import NamedTuple, TypeVar
 
 import torch
 from torch import Tensor
+
+from trainables.limits import cores
 
 Drawn = TypeVar("Drawn")
 
@@ -26,7 +27,7 @@ class Room(NamedTuple):
 @cache
 def drawers() -> ThreadPoolExecutor:
     """The threads that draw for all packs of this process."""
-    return ThreadPoolExecutor(min(MOST_THREADS, len(os.sched_getaffinity(0))), thread_name_prefix="draw")
+    return ThreadPoolExecutor(min(MOST_THREADS, cores()), thread_name_prefix="draw")
 
 
 def in_turn(draw: Callable[[int], Drawn], n: int) -> Iterator[Drawn]:

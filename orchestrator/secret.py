@@ -1,0 +1,28 @@
+"""Files that hold a secret: their owner alone can read them, from their first moment on."""
+
+import os
+import tempfile
+from pathlib import Path
+
+
+def write_secret(path: Path, text: str) -> bool:
+    """Write a secret unless there is one; return whether it was written. The file is there in whole or not at all.
+
+    OSError if it cannot be written.
+    """
+    handle, part = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")  # readable by its owner alone, whatever the umask
+    try:
+        with os.fdopen(handle, "w") as file:
+            file.write(text)
+            file.flush()
+            os.fsync(file.fileno())
+        if path.exists() and not path.stat().st_size:
+            os.replace(part, path)  # an empty file may be open to others
+            return True
+        try:
+            os.link(part, path)  # of two that write it at once, the first one's stays
+        except FileExistsError:
+            return False
+        return True
+    finally:
+        Path(part).unlink(missing_ok=True)
