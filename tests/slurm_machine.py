@@ -11,6 +11,7 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 from tests.sweeps import wait_until
+from tests.two_users import User
 
 PROGRAMS = ("munged", "slurmctld", "slurmd", "sbatch", "scontrol")
 START_S = 60.0
@@ -25,10 +26,12 @@ class SlurmMachine:
         self.env = {k: v for k, v in os.environ.items() if not k.startswith(("SLURM_", "SBATCH_", "RAY_"))}
         self.env["SLURM_CONF"] = str(folder / "slurm.conf")
 
-    def run(self, *command: str, cwd: Path | None = None, **settings: str) -> str:
-        """Standard output of one of Slurm's commands, with `settings` in its environment. RuntimeError when it fails."""
+    def run(self, *command: str, cwd: Path | None = None, by: User | None = None, **settings: str) -> str:
+        """Standard output of one of Slurm's commands, with `settings` in its environment, typed by another user perhaps.
+        RuntimeError when it fails."""
+        who = by.options() if by else {}
         env = self.env | settings
-        done = subprocess.run(command, env=env, cwd=cwd, capture_output=True, text=True, timeout=60, check=False)
+        done = subprocess.run(command, **who, env=env, cwd=cwd, capture_output=True, text=True, timeout=60, check=False)
         if done.returncode:
             raise RuntimeError(f"{' '.join(command)}: {done.stderr.strip() or done.stdout.strip()}")
         return done.stdout

@@ -4,6 +4,7 @@ import grp
 import os
 import pwd
 import shutil
+import stat
 import subprocess
 import sys
 import sysconfig
@@ -12,6 +13,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -30,16 +32,36 @@ class User:
     shared: int
     python: str
 
-    def run(self, *words: str, umask: int = 0o077, cwd: Path | None = None, **variables: str) -> subprocess.CompletedProcess[str]:
-        """Run Python with these words as this user, and return what it printed."""
+    @property
+    def home(self) -> Path:
+        return Path(pwd.getpwnam(self.name).pw_dir)
+
+    def options(self) -> dict[str, Any]:
+        """For a process of this user that `subprocess` starts; whatever it writes elsewhere is private."""
         who = pwd.getpwnam(self.name)
-        tmp = Path(who.pw_dir, "t")  # a name of its own for each user, short enough for Ray's sockets
+        return {"user": who.pw_uid, "group": who.pw_gid, "extra_groups": [self.shared], "umask": 0o077}
+
+    def environment(self) -> dict[str, str]:
+        """With a folder for temporary files of the user's own, whose name is short enough for Ray's sockets."""
         packages = os.pathsep.join([str(ROOT), sysconfig.get_path("purelib")])
-        env = {"PATH": "/usr/bin:/bin", "HOME": who.pw_dir, "TMPDIR": str(tmp), "PYTHONPATH": packages, **variables}
+        return {"PATH": "/usr/bin:/bin", "HOME": str(self.home), "TMPDIR": str(self.home / "t"), "PYTHONPATH": packages}
+
+    def run(self, *words: str) -> subprocess.CompletedProcess[str]:
+        """Run Python with these words as this user, and return what it printed."""
         return subprocess.run(
-            [self.python, *words], user=who.pw_uid, group=who.pw_gid, extra_groups=[self.shared], umask=umask, env=env,
-            cwd=cwd or who.pw_dir, capture_output=True, text=True, check=False, timeout=500,
+            [self.python, *words], **self.options(), env=self.environment(), cwd=self.home, capture_output=True, text=True,
+            check=False, timeout=500,
         )  # fmt: skip
+
+    def commands(self, *programs: str) -> str:
+        """A PATH on which `python` is an interpreter that this user can start, and these programs of the project's are."""
+        folder = self.home / "bin"
+        folder.mkdir(exist_ok=True)
+        for program in ("python", *programs):
+            script = f"'{sysconfig.get_path('scripts')}/{program}'" if program != "python" else ""
+            (folder / program).write_text(f'#!/bin/sh\nexec {self.python} {script} "$@"\n')
+            (folder / program).chmod(0o755)
+        return f"{folder}:/usr/bin:/bin"
 
 
 @contextmanager
@@ -101,3 +123,12 @@ def make_shared(folder: Path, user: User, mode: int) -> Path:
     os.chown(folder, pwd.getpwnam(user.name).pw_uid, user.shared)
     folder.chmod(mode)
     return folder
+
+
+def check_shared(results: Path, group: int) -> None:
+    """Every file and folder can be read and written by the group, and by nobody else."""
+    for folder, folders, files in os.walk(results):
+        for name in (*folders, *files):
+            found = Path(folder, name).stat()
+            rights = 0o2770 if stat.S_ISDIR(found.st_mode) else 0o660
+            assert (stat.S_IMODE(found.st_mode), found.st_gid) == (rights, group), f"{folder}/{name}"

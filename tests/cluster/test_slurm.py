@@ -12,6 +12,7 @@ import pytest
 from store.views import connect
 from tests.slurm_machine import SlurmMachine, slurm_machine, why_not
 from tests.sweeps import counts, wait_for
+from tests.two_users import check_shared, make_shared, two_users
 
 ROOT = Path(__file__).resolve().parents[2]
 SCRIPT = ROOT / "cluster.slurm.sh"
@@ -38,6 +39,13 @@ defaults: {{eval_every: 200, width: 32, batch: 32, test_size: 64}}
 grids:
   - {{task: parity, d: 8, k: [1, 2], gamma: 1, seed: {{range: {seeds}}}, steps: {steps}}}
 resources: {{pack_seconds: {pack_seconds}}}
+"""
+
+OF_USERS = """\
+sweep: {name}
+defaults: {{task: same_different, steps: 200, eval_every: 200, test_size: 64, batch: 8}}
+grids:
+  - {{L: {values}, d: 8, width: 16, gamma: 1, seed: 0}}
 """
 
 Submit = Callable[..., str]
@@ -110,6 +118,26 @@ def test_bad_input_ends_the_job_before_ray_starts(slurm, submit, write_grid, res
     assert (job["JobState"], job["ExitCode"]) == ("FAILED", "2:0"), told
     assert "k (9) is larger than d (8)" in told and "Traceback" not in told
     assert not Path(results).exists() and not left_behind(slurm, job_id)
+
+
+@pytest.mark.slow
+@pytest.mark.ray
+def test_jobs_of_two_users_share_a_directory(slurm):
+    with two_users() as (one, other, place):
+        results = make_shared(place / "results", one, 0o2770)
+        for user, values in ((one, "[3]"), (other, "[3, 4]")):
+            grid = place / f"{user.name}.yaml"
+            grid.write_text(OF_USERS.format(name=user.name, values=values))
+            settings = {"RESULTS": str(results), "JOIN_SECONDS": "200", "SCRATCH": str(user.home / "t")}
+            path = f"{user.commands('ray')}:{slurm.env['PATH']}"
+            command = ["sbatch", "--parsable", "--nodes=2", "--cpus-per-task=1", f"--output={user.home}/%j.log"]
+            job_id = slurm.run(
+                *command, str(SCRIPT), str(grid), cwd=place, by=user, **(user.environment() | settings | {"PATH": path})
+            ).strip()
+            job = slurm.wait(job_id, JOB_S)
+            assert (job["JobState"], job["ExitCode"]) == ("COMPLETED", "0:0"), log_of(job_id, user.home)
+        assert counts(str(results)) == (2, 2)
+        check_shared(results, one.shared)
 
 
 @pytest.mark.slow

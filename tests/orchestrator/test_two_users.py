@@ -1,12 +1,10 @@
 """Two users of one machine with one results directory, each under an umask that keeps their other files private."""
 
-import os
-import stat
 from pathlib import Path
 
 import pytest
 
-from tests.two_users import User, make_shared, two_users
+from tests.two_users import User, check_shared, make_shared, two_users
 
 GRID = """
 sweep: {name}
@@ -23,15 +21,6 @@ def sweep(user: User, *words: str | Path) -> str:
     done = user.run("-m", "commands.main", *map(str, words))
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout + done.stderr
-
-
-def check_shared(results: Path, group: int) -> None:
-    """Every file and folder can be read and written by the group, and by nobody else."""
-    for folder, folders, files in os.walk(results):
-        for name in (*folders, *files):
-            found = Path(folder, name).stat()
-            rights = 0o2770 if stat.S_ISDIR(found.st_mode) else 0o660
-            assert (stat.S_IMODE(found.st_mode), found.st_gid) == (rights, group), f"{folder}/{name}"
 
 
 def train(one: User, other: User, place: Path, *where: str) -> Path:
