@@ -115,7 +115,11 @@ def read_claims(*paths: Path) -> list[Claim]:
 
 def _entries(path: Path) -> list[Claim]:
     claims: list[Claim] = []
-    for entry in read_yaml(path, quick=True)["claims"]:  # a page waits for the claims
+    found = read_yaml(path, quick=True)  # a page waits for the claims
+    entries = found.get("claims") if isinstance(found, dict) else None
+    if not isinstance(entries, list) or not all(isinstance(entry, dict) for entry in entries):
+        raise ValueError(f"{path.name}: not a file of claims: it must hold the key `claims`, a list of mappings")
+    for entry in entries:
         each = entry.pop("for", {})
         sets = each if isinstance(each, list) else [dict(zip(each, v, strict=True)) for v in itertools.product(*each.values())]
         for values in sets:

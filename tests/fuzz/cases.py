@@ -1,6 +1,7 @@
 """The fuzzed case: how it is run in this process, and the rules that hold for every case."""
 
 import atexit
+import io
 import json
 import os
 import re
@@ -10,25 +11,31 @@ import tempfile
 import time
 import traceback
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from typing import IO
 from unittest import mock
 
 import duckdb
 import torch  # noqa: F401 - networks of one's own import it, which starts a program
+import typer
 from typer.testing import CliRunner
 
 import analysis.figures.__main__
 import analysis.query
 import analysis.report.__main__
+import orchestrator.launch
 import orchestrator.plan.forecast
 import orchestrator.session
 import orchestrator.store
 import orchestrator.sweep
+from analysis.claims.entries import read_claims
 from analysis.data.source import ResultsError
 from analysis.sql.guarded import Request, answered
+from console import streams
+from console.terminal import stop
 from orchestrator.cost.calibration import Rates
 from store.kept import close_kept
 from tests.fuzz.watch import tree, watched
@@ -40,7 +47,21 @@ seconds."""
 MOST_MEMORY_GB = 2.5
 """The limit for the whole process, with torch and DuckDB."""
 
+claims = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
+
+
+@claims.command()
+def read(path: Path) -> None:
+    """Read a file of claims, as the Python interface does."""
+    try:
+        read_claims(path)
+    except ValueError as error:
+        stop(str(error))
+
+
 PROGRAMS = {
+    "claims": claims,
+    "launch": orchestrator.launch.app,
     "sweep": orchestrator.sweep.app,
     "store": orchestrator.store.app,
     "query": analysis.query.app,
@@ -74,6 +95,14 @@ class Case:
     """Files beside the grid, by name."""
     expected: int | None = None
     """The exit code, where it is known; what is refused must be told with the line of the grid or with the file."""
+    says: str = ""
+    """Words that it must say."""
+    environment: tuple[tuple[str, str], ...] = ()
+    umask: int = 0o022
+    lost: tuple[int, ...] = ()
+    """Standard streams that lie on a full device when it is run once more: the exit code stays."""
+    alike: str = ""
+    """A copy of the world's `results` under another name: the answer is that of `results`."""
 
 
 @dataclass(frozen=True)
@@ -120,8 +149,12 @@ def in_world(world: Path) -> Iterator[None]:
 
 def check(case: Case, world: Path) -> Outcome:
     """Run it; Broken where it crashes, writes, starts something, takes too long, tells a secret or says nothing of use."""
-    with _beside(case, world):
-        return _checked(case, world)
+    umask = os.umask(case.umask)
+    try:
+        with _beside(case, world), mock.patch.dict(os.environ, dict(case.environment)):
+            return _checked(case, world)
+    finally:
+        os.umask(umask)
 
 
 @contextmanager
@@ -145,15 +178,25 @@ def _checked(case: Case, world: Path) -> Outcome:
     seconds = time.process_time() - started
     if case.program == "sweep" and outcome.code == 2:
         with watched() as seen_too:  # what is refused in a rehearsal is refused before Ray starts
-            again = _command(case, tuple(word for word in case.words if word != "--dry-run"))
+            again = _command(case, _without_dry_run(case.words))
         _require(again.code == 2, case, f"--dry-run refuses it, the sweep itself leaves with {again.code}")
         seen = seen + seen_too
+    if case.lost:
+        with watched() as seen_too:
+            code = _lost(case)
+        _require(code == outcome.code, case, f"leaves with {code} where {case.lost} cannot be written, else with {outcome.code}")
+        seen = seen + seen_too
+    if case.alike:
+        other = _command(case, tuple("results" if word == case.alike else word for word in case.words))
+        same = (other.code, other.said) == (outcome.code, outcome.said) or "choose another name" in outcome.said
+        _require(same, case, f"says {outcome.said!r}, not {other.said!r}")
     _require(outcome.code in (0, 2) or (case.program == "store" and outcome.code == 1), case, f"left with {outcome.code}")
     is_told = "--debug" in case.words  # which shows the traceback of a user's part
     _require(is_told or "Traceback (most recent call last)" not in outcome.said, case, f"a traceback: {outcome.said}")
     if outcome.code != 0 or not _may_write(case):
         _require(not seen, case, f"left with {outcome.code}, and {'; '.join(seen)}")
         _require(tree(world) == before, case, f"left with {outcome.code}, and changed {_difference(before, tree(world))}")
+    _require(case.says in outcome.said, case, f"does not say {case.says!r}: {outcome.said}")
     _require(case.expected in (None, outcome.code), case, f"left with {outcome.code}, not {case.expected}: {outcome.said}")
     if outcome.code == 2:
         names = ("grid.yaml", "command line", " GiB, but each of ", *(name for name, _ in case.beside))
@@ -189,6 +232,28 @@ def _command(case: Case, words: tuple[str, ...]) -> Outcome:
     if done.exception is not None and not isinstance(done.exception, SystemExit):
         raise Broken(f"{case}\n{''.join(traceback.format_exception(done.exception))}") from done.exception
     return Outcome(done.exit_code, 0.0, done.output)
+
+
+def _without_dry_run(words: tuple[str, ...]) -> tuple[str, ...]:
+    """The words without the option; behind `--` it is none, but a value like any other."""
+    end = words.index("--") if "--" in words else len(words)
+    return (*(word for word in words[:end] if word != "--dry-run"), *words[end:])
+
+
+def _lost(case: Case) -> int:
+    """The exit code of the command where some of its standard streams lie on a full device."""
+
+    def stream(descriptor: int) -> IO[str]:
+        if descriptor in case.lost:
+            return streams.writer(os.open("/dev/full", os.O_WRONLY), stands_for=descriptor)
+        return io.TextIOWrapper(io.BytesIO(), encoding="utf-8", errors="backslashreplace")
+
+    with mock.patch.dict(streams._lost), stream(1) as out, stream(2) as err, redirect_stdout(out), redirect_stderr(err):
+        try:
+            PROGRAMS[case.program](args=list(case.words))
+        except SystemExit as left:
+            return int(left.code or 0)
+    return 0
 
 
 def _guarded(case: Case, world: Path) -> Outcome:

@@ -5,6 +5,7 @@ from pathlib import Path
 from hypothesis import strategies as st
 
 from tests.fuzz.cases import Case
+from tests.fuzz.field import fielded
 from tests.fuzz.grids import EXCLUDES, GRIDS, KEYS, VALID, WORDS, dumped
 from tests.fuzz.own_files import owned
 from tests.fuzz.sql import filled, queries
@@ -119,10 +120,11 @@ def _live(world: Path) -> str:
 def strategies(world: Path) -> dict[str, tuple[st.SearchStrategy[Case], float]]:
     """By name, and the share that each has of all cases."""
     return {
-        "grids and sweeps": (sweeps(), 0.4),
+        "grids and sweeps": (sweeps(), 0.35),
         "own files": (owned(), 0.1),
         "SQL in the app": (asked(world, "guard"), 0.2),
         "SQL on the command line": (asked(world, "query"), 0.15),
         "store": (stores(), 0.1),
         "reports and figures": (drawn(), 0.05),
+        "from the field": (fielded(), 0.05),
     }

@@ -12,6 +12,7 @@ import orchestrator.session
 import orchestrator.sweep
 from orchestrator.grid.own.files import register_user_file
 from orchestrator.grid.own.source import UserFile
+from store.store import Store
 from tests.fuzz import own_others
 from tests.fuzz.cases import Broken, Case, check, in_world
 from tests.fuzz.command_lines import strategies
@@ -20,6 +21,7 @@ from tests.fuzz.own_files import CLASHES, OWN, can_be_run, case_of
 from tests.fuzz.tally import run
 from tests.fuzz.watch import watched
 from tests.fuzz.world import SECRET, make_world
+from tests.store_rows import rows
 
 COUNTS = {
     "grids and sweeps": 120,
@@ -28,6 +30,7 @@ COUNTS = {
     "SQL on the command line": 40,
     "store": 40,
     "reports and figures": 15,
+    "from the field": 40,
 }
 
 
@@ -106,6 +109,18 @@ def test_what_a_grid_may_try(what: str, tmp_path: Path) -> None:
     assert outcome.seconds < 2
 
 
+def test_behind_two_dashes_an_option_is_a_value(tmp_path: Path) -> None:
+    world = make_world(tmp_path / "world")
+    with in_world(world):
+        assert check(Case("sweep", ("grid.yaml", "--", "--dry-run"), dumped(VALID[0]), expected=2), world).code == 2
+
+
+def test_a_report_looks_for_its_results_before_it_tries_to_write(tmp_path: Path) -> None:
+    world = make_world(tmp_path / "world")
+    with in_world(world):
+        assert check(Case("report", ("--out", "/proc/x", "--results", "missing")), world).code == 2
+
+
 @pytest.mark.parametrize("name", ["\udcff.yaml", "x\x1b[31m.yaml"])
 def test_names_that_terminals_do_not_take(name: str, tmp_path: Path) -> None:
     world = make_world(tmp_path / "world")
@@ -161,3 +176,23 @@ def test_the_fuzzer_sees_a_secret_told(tmp_path: Path) -> None:
         check(Case("guard", (f"SELECT '{SECRET}'",)), world)
     with in_world(world), pytest.raises(Broken, match="let through"):
         check(Case("guard", ("SELECT 1",), writes=True), world)
+
+
+def test_the_fuzzer_sees_an_answer_that_depends_on_a_name(tmp_path: Path) -> None:
+    world = make_world(tmp_path / "world")
+    case = Case("query", ("SELECT count(*) FROM cells", "--results", "a~/results"), alike="a~/results")
+    with in_world(world):
+        assert check(case, world).code == 0
+        Store(str(world / "a~/results")).commit("z", rows(20, 1))
+        with pytest.raises(Broken, match="says"):
+            check(case, world)
+
+
+def test_the_fuzzer_sees_an_exit_code_that_depends_on_a_stream(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    world = make_world(tmp_path / "world")
+    case = Case("query", ("SELECT 1",), lost=(1,))
+    with in_world(world):
+        assert check(case, world).code == 0
+        monkeypatch.setattr("tests.fuzz.cases._lost", lambda case: 1)
+        with pytest.raises(Broken, match=r"leaves with 1 where \(1,\) cannot be written, else with 0"):
+            check(case, world)

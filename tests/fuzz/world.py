@@ -1,6 +1,7 @@
 """The directory in which fuzzed commands run: a small good store, and all that may stand where one is expected."""
 
 import os
+import shutil
 from pathlib import Path
 
 from store.store import Store
@@ -8,6 +9,9 @@ from tests.fuzz.grids import VALID, dumped
 from tests.store_rows import rows
 
 SECRET = "the-secret-that-no-answer-may-hold"
+
+ALIKE = ("a[1]b", "b*c?", "it's", 'say "so"', "{x,y}", "%41 b", "naïve ü", "-c", "$HOME;x", "a~")
+"""Names of copies of the store, with characters that something on the way to DuckDB might take for its own."""
 
 STORES = ("results", "empty", "missing", "a_file", "torn", "loop", "dangling", "foreign", "links")
 """Names in the world: a store, and what is none or a bad one."""
@@ -20,6 +24,8 @@ def make_world(folder: Path) -> Path:
     store.commit("p", rows(0, 3))
     store.commit("q", [*rows(2, 3, minute=1), *rows(9, 1, status="failed", reason="out of luck")])
     store.write_plan("eq3", [f"{i:020x}" for i in range(5)])
+    for name in ALIKE:
+        shutil.copytree(folder / "results", folder / name / "results")
     (folder / "empty").mkdir()
     (folder / "a_file").write_text("not a directory")
     (folder / "loop").symlink_to("loop")
