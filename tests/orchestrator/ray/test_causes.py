@@ -189,6 +189,17 @@ def test_the_variable_that_gave_a_stale_address_is_named(monkeypatch, nobody_lis
     assert named or "leave --address out" in said
 
 
+def test_a_head_that_accepts_and_says_nothing_is_said(monkeypatch):
+    from orchestrator.ray import cluster
+
+    def silent(address: str) -> None:
+        raise cluster.ray.exceptions.RpcError("Timed out while waiting for GCS to become available.")
+
+    monkeypatch.setattr(cluster, "_knock", silent)
+    with pytest.raises(cluster.ClusterError, match="no Ray cluster answers at 'h:1': Timed out"), cluster.joined("h:1"):
+        pass
+
+
 HANGS = """
 import time
 from orchestrator.ray import cluster
