@@ -42,7 +42,7 @@ def test_a_folder_whose_sockets_would_have_too_long_names(monkeypatch, tmp_path,
         said = causes._long_names()
         assert bool(said) != fits
     assert f"{name}=/xxx" in said and f"has {longest + 1} bytes, and at most {longest} fit; set RAY_TMPDIR" in said
-    monkeypatch.setenv(name, "/" + "ü" * (longest // 2))  # two bytes each
+    monkeypatch.setenv(name, "/" + "ü" * (longest // 2 + 1))  # two bytes each
     assert causes._long_names()
 
 
