@@ -16,8 +16,8 @@ from trainables.limits import available_bytes, cores
 
 STORE_BYTES = 200 * 2**20
 """Memory that Ray is given for its object store. It takes it from /dev/shm, or from a file where that is smaller."""
-RAY_BYTES = 700 * 2**20
-"""Memory that Ray's own processes take: 600 MB for six of them (Ray 2.60), and some of the store."""
+RAY_BYTES = 350 * 2**20
+"""Memory that Ray's own seven processes take: 322 MB, what they share counted once (Ray 2.60, 2026-11-28)."""
 PROBE_BYTES = 2**20
 LONGEST = 107
 """Bytes that the path of a socket may have (unix(7))."""

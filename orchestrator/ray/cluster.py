@@ -120,7 +120,7 @@ def _join(address: str, named: str) -> None:
             f"the Ray cluster {where} refuses this account's token: {held} must be that of the cluster's head, where sweeps are "
             "best started"
         ) from error
-    except (OSError, RuntimeError, ValueError) as error:
+    except (OSError, RuntimeError, ValueError, ray.exceptions.RayError) as error:
         raise ClusterError(f"no Ray cluster answers {where}: {error}{advice}") from error
 
 

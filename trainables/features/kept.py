@@ -103,7 +103,9 @@ def made(
             f"{folder / wanted.name}.npy cannot be made: {error.strerror or error}{at}; make room or let the folder be written"
         ) from error
     except UnfitError as reason:
-        raise TaskError(f"{folder / wanted.name}.npy was written, but {reason}: is the disk sound?") from reason
+        raise TaskError(
+            f"{folder / wanted.name}.npy was just written, and {reason}: that disk loses data; use another"
+        ) from reason
     assert kept is not None
     return kept
 

@@ -42,7 +42,7 @@ def test_a_folder_whose_sockets_would_have_too_long_names(monkeypatch, tmp_path,
         said = causes._long_names()
         assert bool(said) != fits
     assert f"{name}=/xxx" in said and f"has {longest + 1} bytes, and at most {longest} fit; set RAY_TMPDIR" in said
-    monkeypatch.setenv(name, "/" + "ü" * (longest // 2))  # two bytes each
+    monkeypatch.setenv(name, "/" + "ü" * (longest // 2 + 1))  # two bytes each
     assert causes._long_names()
 
 
@@ -187,6 +187,17 @@ def test_the_variable_that_gave_a_stale_address_is_named(monkeypatch, nobody_lis
     assert ("which RAY_ADDRESS names" in said, "unset RAY_ADDRESS to train" in said) == (named, named)
     assert (nobody_listens if named else "127.0.0.1:1") in said and "Connection refused" in said
     assert named or "leave --address out" in said
+
+
+def test_a_head_that_accepts_and_says_nothing_is_said(monkeypatch):
+    from orchestrator.ray import cluster
+
+    def silent(address: str) -> None:
+        raise cluster.ray.exceptions.RpcError("Timed out while waiting for GCS to become available.")
+
+    monkeypatch.setattr(cluster, "_knock", silent)
+    with pytest.raises(cluster.ClusterError, match="no Ray cluster answers at 'h:1': Timed out"), cluster.joined("h:1"):
+        pass
 
 
 HANGS = """

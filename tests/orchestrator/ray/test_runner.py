@@ -208,7 +208,7 @@ def test_the_cards_of_one_machine_are_set_aside_and_another_goes_on(noisy_grid, 
     try:
         nodes = [cluster.add_node(num_cpus=1, num_gpus=1) for _ in range(2)]
         with joined(cluster.address):
-            place = _placement(Resources())
+            place = _placement(Resources(), Machine(1, 2**32))
             config = {"device": "cuda", "share": 1.0, "avoided": (nodes[0].node_id,)}
             for _ in range(2):  # there is one such card, and none beside it
                 group = place(config).to_placement_group()

@@ -32,12 +32,25 @@ def check_card() -> None:
     import torch
 
     if not torch.cuda.is_available():
-        raise CardUnusable(
-            f"PyTorch {torch.__version__} sees no GPU here: is its driver loaded (nvidia-smi), and is this PyTorch made for CUDA?"
-        )
+        raise CardUnusable(f"PyTorch {torch.__version__} sees no GPU here: {_why_unseen()}")
     os.environ.setdefault("TRITON_CACHE_DIR", str(cache_folder() / "triton"))
     if missing := _missing():
         raise CardUnusable(f"Triton cannot compile for the GPU: {missing}")
+
+
+def _why_unseen() -> str:
+    """Why PyTorch sees no card, and what to do."""
+    import torch
+
+    if torch.version.cuda is None:
+        return "it is made without CUDA; install one that is made for it"
+    allowed = os.environ.get("CUDA_VISIBLE_DEVICES")
+    try:
+        torch.cuda.init()  # type: ignore[no-untyped-call]
+    except (RuntimeError, AssertionError) as error:
+        shown = f" CUDA_VISIBLE_DEVICES is {allowed!r}." if allowed is not None else ""
+        return f"{str(error).splitlines()[0]}{shown} See what nvidia-smi says"
+    return "see what nvidia-smi says"
 
 
 def _missing() -> str:

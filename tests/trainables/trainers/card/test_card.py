@@ -53,7 +53,19 @@ def test_what_is_missing_is_named_with_what_installs_it(seen, monkeypatch):
     with pytest.raises(CardUnusable, match="no C compiler is there; install gcc"):
         check_card()
     monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
-    with pytest.raises(CardUnusable, match="sees no GPU here: is its driver loaded"):
+
+    def no_driver() -> None:
+        raise RuntimeError("Found no NVIDIA driver on your system.\nMore.")
+
+    monkeypatch.setattr(torch.cuda, "init", no_driver)
+    monkeypatch.setattr(torch.version, "cuda", "13.0")
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "7")
+    with pytest.raises(
+        CardUnusable, match=r"no GPU here: Found no NVIDIA driver .* CUDA_VISIBLE_DEVICES is '7'\. See .* nvidia-smi"
+    ):
+        check_card()
+    monkeypatch.setattr(torch.version, "cuda", None)
+    with pytest.raises(CardUnusable, match="sees no GPU here: it is made without CUDA; install"):
         check_card()
 
 
