@@ -49,12 +49,14 @@ def opened(place: Place) -> Iterator[IO[bytes] | gzip.GzipFile]:
 
 
 def content(place: Place) -> bytes:
-    """The whole content. TaskError, in one line, if it cannot be read."""
+    """The whole content. TaskError, in one line, if it cannot be read or is damaged."""
     try:
         with opened(place) as file:
             return file.read()
     except (OSError, KeyError, *TORN) as error:
-        raise TaskError(f"{place} cannot be read, or it is torn ({error}); replace it") from error
+        if isinstance(error, OSError) and error.errno:  # the system's; gzip's has no number
+            raise TaskError(f"{place} cannot be read: {error.strerror}") from error
+        raise TaskError(f"{place} is torn ({error}); replace it") from error
 
 
 def placed(folder: Path, images: ImageSet) -> dict[Published, Place | None]:

@@ -49,6 +49,8 @@ def read(table: Packaged) -> Read:
     except FileNotFoundError:
         raise TaskError(f"{path} is not there: this version of the package has no images; {install}") from None
     except (OSError, EOFError, ValueError) as error:
+        if isinstance(error, OSError) and error.errno:  # the system's; gzip's has no number
+            raise TaskError(f"{path} cannot be read: {error.strerror}") from None
         raise TaskError(f"{path} cannot be read as images ({error}): {install}") from None
     digest = hashlib.sha256(text).hexdigest()[:8]
     pixels = values[:, :-1].astype(np.uint8)
