@@ -71,8 +71,8 @@ def alignment(results: str, sweep: str | None) -> Drawn | Missing:
             said.append(one[1])
     chart = styled(alt.concat(*panels, columns=2, spacing=24).resolve_scale(color="independent", strokeDash="independent"))
     caption = (
-        f"{told(results, sweep, measured.whole)}. Dashed: theory for many tokens, nothing fitted. P* at A_f = {LEVEL:g}. Spread of ln P* over "
-        f"sizes (and collapse score S of the points whose curves overlap), in units of {'; '.join(said)}."
+        f"{told(results, sweep, measured.whole)}. Dashed: theory for many tokens, nothing fitted. P* at A_f = {LEVEL:g}. "
+        f"Spread of ln P* over sizes (and collapse score S of the points whose curves overlap), in units of {'; '.join(said)}."
     )
     columns = ["d", "context", "P", "rescaled", "n", "mean", "low", "high"]
     return Drawn(chart, law.frame[columns], caption, found.sql)
