@@ -5,6 +5,7 @@ Lazy heads are drawn from the prior at each size; the expansion in 1/Lc stands b
 
 import sys
 from math import hypot, log
+from typing import Any
 
 from rich.box import SIMPLE_HEAD
 from rich.console import Console
@@ -18,16 +19,17 @@ SIZES = ((6, 8), (6, 16), (6, 32), (8, 16), (12, 16))
 """d and Lc of grids/attention_quick.yaml."""
 GROWTHS = (("Lc", (6, 8), (6, 32)), ("d", (6, 16), (12, 16)))
 """The first and the last size along one axis."""
-HEADS = {"where": {"task": "token_pairs", "network": "attention", "width": 2, "kappa": 1}, "y": "alignment_f"}
+HEADS: dict[str, str | int] = {"task": "token_pairs", "network": "attention", "width": 2, "kappa": 1}
 
 
 def main(results: str) -> None:
     """Print both tables."""
-    levels = Results(results).threshold(x="P", at=LEVEL, by=["d", "context"], **HEADS).set_index(["d", "context"])
+    found = Results(results).threshold(x="P", at=LEVEL, y="alignment_f", by=["d", "context"], where=HEADS)
+    levels: dict[Any, Any] = found.set_index(["d", "context"]).to_dict("index")
     lazy = {size: drawn_eigenvalue(*size) for size in SIZES}
     table = Table("d", "Lc", "lambda drawn", "expansion", "over drawn", "lazy P*", "measured P*", box=SIMPLE_HEAD)
     for (d, context), drawn in lazy.items():
-        expanded, level = eigenvalue(d, context), levels.loc[d, context]
+        expanded, level = eigenvalue(d, context), levels[d, context]
         measured = f"{level['threshold']:.0f} ({level['low']:.0f} to {level['high']:.0f})"
         times = expanded / drawn.value
         table.add_row(

@@ -387,7 +387,7 @@ def test_threshold_ratio(measured):
 def test_verdicts_of_a_store_and_of_an_empty_one(measured, tmp_path):
     claims = [claim for claim in load_claims() if claim.grid is not None]
     verdicts = {one.claim.id: one for one in check(measured, claims)}
-    assert verdicts["eq3-L3"].verdict == verdicts["few-symbols-best-L5"].verdict == "confirmed"
+    assert verdicts["eq3-best-L3"].verdict == verdicts["few-symbols-best-L5"].verdict == "confirmed"
     assert verdicts["lazy-exponent-at-most-2"].verdict == "confirmed"
     assert verdicts["readout-ratio-L3"].verdict == "confirmed"
     assert verdicts["ultra-rich-10-L3"].verdict == "not enough data"
@@ -401,7 +401,7 @@ def test_verdicts_of_a_store_and_of_an_empty_one(measured, tmp_path):
 
 
 def test_data_that_deny_a_claim_contradict_it(measured):
-    claim = next(c for c in load_claims() if c.id == "eq3-L3")
+    claim = next(c for c in load_claims() if c.id == "eq3-best-L3")
     other = Claim.model_validate(claim.model_dump() | {"expected": Expected(equal=0.1, within=0.03).model_dump()})
     (one,) = check(measured, [other])
     assert one.verdict == "contradicted" and isinstance(one.measured, Measured)
