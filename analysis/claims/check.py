@@ -124,7 +124,7 @@ def claims_frame(checked: Iterable[Checked]) -> pd.DataFrame:
 
 COLUMNS = (
     "id", "topic", "source", "says", "verdict", "measured", "low", "high", "n", "expected", "because", "of",
-    "why", "grid", "note",
+    "why", "grid", "fitted", "note",
 )  # fmt: skip
 
 
@@ -136,5 +136,5 @@ def _row(one: Checked) -> dict[str, Any]:
         "high": interval.high if interval else None, "n": interval.n if interval else 0,
         "expected": str(claim.expected or ""), "because": claim.because,
         "of": one.measured.what if isinstance(one.measured, Measured) else "", "why": one.why,
-        "grid": claim.grid or ("" if claim.not_measured else "simulated here"), "note": claim.note,
+        "grid": claim.grid or ("" if claim.not_measured else "simulated here"), "fitted": claim.fitted, "note": claim.note,
     }  # fmt: skip

@@ -71,6 +71,12 @@ class Claim(Frozen):
     expected: Expected | None = None
     because: str = ""
     """Why this tolerance."""
+    law: float | None = None
+    """The value that the statement's law has for the measure, where `expected` has bounds around it in place of `equal`."""
+    rivals: tuple[float, ...] = ()
+    """The values that the measure has by the other laws that the entry names."""
+    fitted: str = ""
+    """A number of ours that was chosen by the quantity judged, and among which values. It marks the verdict as *fitted*."""
     not_measured: str = ""
     """Why nothing measures the statement; stands in place of `measure`, `expected` and `because`."""
     needs: str = ""
@@ -86,6 +92,28 @@ class Claim(Frozen):
                 raise ValueError(f"`not_measured` stands in place of {', '.join(given)}")
         elif missing := [name for name, there in tested.items() if not there]:
             raise ValueError(f"say {', '.join(missing)}, or `not_measured` and why")
+        return self
+
+    @model_validator(mode="after")
+    def _tells_its_law_from_rivals(self) -> "Claim":
+        """What confirms a law ends halfway to each rival, at the latest: halfway between logarithms if the measure is a ratio."""
+        if self.expected is None:
+            if self.law is not None or self.rivals or self.fitted:
+                raise ValueError("`law`, `rivals` and `fitted` go with `expected`")
+            return self
+        if self.law is not None and self.expected.equal is not None:
+            raise ValueError("either `law` or `equal`")
+        low, high = self.expected.region
+        law = self.expected.equal if self.law is None else self.law
+        scale = np.log if str(self.measure.get("kind", "")).endswith("_ratio") else float
+        for rival in self.rivals:
+            if law is None:
+                if low <= rival <= high:
+                    raise ValueError(f"{self.expected} lets in the rival {rival:g}")
+                continue
+            end, middle = (high if rival > law else low), (scale(law) + scale(rival)) / 2
+            if not np.isfinite(end) or (scale(end) - middle) * np.sign(rival - law) > 1e-9:
+                raise ValueError(f"{self.expected} reaches more than halfway from {law:g} to the rival {rival:g}")
         return self
 
     @property

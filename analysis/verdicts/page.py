@@ -25,7 +25,8 @@ _OURS = "`evidence/`, whose README says how to add some; do not edit it.\n"
 _LEGEND = """
 **Confirmed**: the whole 95% interval lies where the statement expects it. **Contradicted**: all of it lies outside.
 **Not enough data**: it reaches across the edge, or there is none; the commands beside it train what may decide.
-**Not measured**: no engine or measure of this project decides the statement, for the reason given. Tolerances and their
+**Not measured**: no engine or measure of this project decides the statement, for the reason given. **Fitted**: a number of
+ours was chosen by the quantity judged, so that the verdict is weaker than it reads; the row says which. Tolerances and their
 reasons stand in the files of `analysis/claims/statements/`.
 """
 
@@ -75,7 +76,8 @@ def _of_claim(one: Checked, trained_into: str) -> str:
     claim, measured = one.claim, one.measured
     statement = f"{escaped(claim.says)} ({escaped(claim.source.removeprefix(f'[{claim.paper}] '))}; `{claim.id}`)"
     n = str(measured.interval.n) if isinstance(measured, Measured) else ""
-    return _row(f"**{one.verdict}**", statement, _told(one, trained_into), escaped(str(claim.expected or "")), n)
+    verdict = f"**{one.verdict}**, **fitted**" if claim.fitted else f"**{one.verdict}**"
+    return _row(verdict, statement, _told(one, trained_into), escaped(str(claim.expected or "")), n)
 
 
 def _told(one: Checked, trained_into: str) -> str:
@@ -87,7 +89,9 @@ def _told(one: Checked, trained_into: str) -> str:
         parts.append(escaped(one.why))
     # The last command is the longest, at the paper's length.
     parts += [f"run `{command}`" for command in advice(one, trained_into)[-1:]]
-    if one.verdict == "contradicted" and one.claim.note:
+    if one.claim.fitted:
+        parts.append(f"*Fitted: {escaped(one.claim.fitted)}*")
+    if one.verdict in ("contradicted", "not enough data") and one.claim.note:
         parts.append(f"*{escaped(one.claim.note.strip())}*")
     return "<br>".join(parts)
 

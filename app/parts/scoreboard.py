@@ -118,7 +118,8 @@ def _short(one: Checked) -> str:
     if not isinstance(one.measured, Measured):
         return escape(one.verdict)
     value, low, high = one.measured.interval[:3]
-    return f"{escape(in_digits(value, low, high).split(' (')[0])}, expected {escape(str(one.claim.expected))}"
+    fitted = ", fitted" if one.claim.fitted else ""
+    return f"{escape(in_digits(value, low, high).split(' (')[0])}, expected {escape(str(one.claim.expected))}{fitted}"
 
 
 def details(one: Checked, commands: Sequence[str]) -> list[str]:
@@ -129,6 +130,8 @@ def details(one: Checked, commands: Sequence[str]) -> list[str]:
     if claim.expected is not None:
         found.append(f"Expected: <b>{escape(str(claim.expected))}</b>. {as_html(claim.because)}")
     found.append(f"<b>{one.verdict.capitalize()}</b>: {as_html(one.why.removesuffix('.'))}.")
+    if claim.fitted:
+        found.append(f"<b>Fitted</b>: {as_html(claim.fitted)}.")
     if claim.note:
         found.append(f"Note: {as_html(claim.note)}")
     found += [f'To decide it: <code class="command">{escape(command)}</code>' for command in commands]

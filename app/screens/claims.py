@@ -29,7 +29,7 @@ SOON_S = 1.0
 HELP = (
     "Confirmed: the whole 95% interval lies where the statement expects it. Contradicted: all of it lies outside. Not enough "
     "data: it reaches across the edge, and more seeds would decide, or there are no networks yet. Not measured: nothing here "
-    "decides it."
+    "decides it. Fitted: a number of ours was chosen by the quantity judged."
 )
 
 

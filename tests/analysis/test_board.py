@@ -33,6 +33,15 @@ def test_the_board_says_verdicts_in_their_own_words():
     assert section.counts == {"not enough data": 2} and "not enough data" in section_html(section, {}, {}, dark=False)
 
 
+def test_a_fitted_statement_says_so_and_what_was_chosen():
+    fitted = judged("identity-at-64")
+    for one, has in ((fitted, True), (judged("eq3-L4"), False)):
+        html = section_html(board([one])[0], {}, {}, dark=False)
+        assert (", fitted</span>" in html) == ("<b>Fitted</b>: " in html) == has
+    (section,) = board([fitted])
+    assert CLAIMS["identity-at-64"].fitted in section_html(section, {}, {}, dark=False)
+
+
 def test_statements_that_differ_in_numbers_share_a_line():
     names = [f"eq3-error-{gamma}-L{L}" for gamma in (1, 10, 100) for L in (3, 4, 5)]
     lines = lines_of([*map(judged, names), judged("eq3-L4", "contradicted")])

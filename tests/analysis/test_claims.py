@@ -155,6 +155,50 @@ def test_an_expectation_says_one_thing(bad):
         Expected(**bad)
 
 
+def stated(expected, **more):
+    kind = more.pop("kind", "mean")
+    said = {"id": "mine", "topic": "t", "source": "s", "says": "x", "because": "y", "measure": {"kind": kind}}
+    return Claim.model_validate(said | {"expected": expected} | more)
+
+
+@pytest.mark.parametrize(
+    ("expected", "more"),
+    [
+        ({"equal": 1.27, "within": 0.13}, {"rivals": [1, 2]}),
+        ({"at_least": 1.25, "at_most": 2.19}, {"law": 1.5, "rivals": [1, 2.88]}),
+        ({"at_most": 4.5}, {"law": 2.83, "rivals": [7.37], "kind": "threshold_ratio"}),
+        ({"at_most": 0.95}, {"rivals": [1]}),
+        ({"at_least": 8}, {"fitted": "the rate, of four"}),
+    ],
+)
+def test_what_confirms_may_end_halfway_to_a_rival(expected, more):
+    assert stated(expected, **more).rivals == tuple(more.get("rivals", ()))
+
+
+@pytest.mark.parametrize(
+    ("expected", "more", "words"),
+    [
+        ({"equal": 1.25, "within": 0.25}, {"rivals": [1]}, "1.25 ± 0.25 reaches more than halfway from 1.25 to the rival 1"),
+        ({"equal": 1, "within": 0.14}, {"rivals": [1.27, 5]}, "halfway from 1 to the rival 1.27"),
+        ({"at_least": 1.2, "at_most": 2}, {"law": 1.5, "rivals": [1]}, "halfway from 1.5 to the rival 1"),
+        ({"at_least": 1.25}, {"law": 1.5, "rivals": [1, 3]}, "halfway from 1.5 to the rival 3"),
+        # As logarithms, which ratios are compared by, 2.8 and 7.4 meet at 4.6; as numbers at 5.1.
+        ({"at_most": 4.8}, {"law": 2.83, "rivals": [7.37], "kind": "threshold_ratio"}, "halfway from 2.83 to the rival 7.37"),
+        ({"at_most": 1.1}, {"rivals": [1]}, "lets in the rival 1"),
+        ({"equal": 1, "within": 0.1}, {"law": 1}, "either `law` or `equal`"),
+    ],
+)
+def test_what_confirms_may_not_reach_farther_to_a_rival(expected, more, words):
+    with pytest.raises(ValueError, match=re.escape(words)):
+        stated(expected, **more)
+
+
+@pytest.mark.parametrize("more", [{"law": 1}, {"rivals": [1]}, {"fitted": "the rate"}])
+def test_a_statement_that_nothing_measures_has_no_rival(more):
+    with pytest.raises(ValueError, match="`law`, `rivals` and `fitted` go with `expected`"):
+        Claim.model_validate(UNMEASURED | more)
+
+
 def test_a_mistake_in_the_file_names_the_entry(tmp_path):
     path = tmp_path / "claims.yaml"
     path.write_text("claims: [{id: mine, topic: t, source: s, says: x, measure: {kind: mean}, expected: {equal: 1}, because: y}]")
@@ -343,7 +387,7 @@ def test_threshold_ratio(measured):
 def test_verdicts_of_a_store_and_of_an_empty_one(measured, tmp_path):
     claims = [claim for claim in load_claims() if claim.grid is not None]
     verdicts = {one.claim.id: one for one in check(measured, claims)}
-    assert verdicts["eq3-L3"].verdict == verdicts["few-symbols-best-L5"].verdict == "confirmed"
+    assert verdicts["eq3-best-L3"].verdict == verdicts["few-symbols-best-L5"].verdict == "confirmed"
     assert verdicts["lazy-exponent-at-most-2"].verdict == "confirmed"
     assert verdicts["readout-ratio-L3"].verdict == "confirmed"
     assert verdicts["ultra-rich-10-L3"].verdict == "not enough data"
@@ -357,7 +401,7 @@ def test_verdicts_of_a_store_and_of_an_empty_one(measured, tmp_path):
 
 
 def test_data_that_deny_a_claim_contradict_it(measured):
-    claim = next(c for c in load_claims() if c.id == "eq3-L3")
+    claim = next(c for c in load_claims() if c.id == "eq3-best-L3")
     other = Claim.model_validate(claim.model_dump() | {"expected": Expected(equal=0.1, within=0.03).model_dump()})
     (one,) = check(measured, [other])
     assert one.verdict == "contradicted" and isinstance(one.measured, Measured)

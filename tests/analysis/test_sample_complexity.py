@@ -142,9 +142,10 @@ def test_attention_collapses_in_units_of_theory(tmp_path):
     store.prepare()
     store.commit("p", attention_rows(late=1.5), keys(context="whole"))
     found = drawn(store.results, "Attention")
-    units = re.findall(r"(theory's P\*|Lc d\^3, lazy|sqrt\(Lc d\^3\)|P itself) ([\d.]+) \(([\d.]+), (\d+) points", found.caption)
+    names = r"theory's P\*|Lc d\^3, lazy limit|sqrt\(Lc d\^3\)|P itself"
+    units = re.findall(rf"({names}) ([\d.]+) \(([\d.]+), (\d+) points", found.caption)
     spread = {unit: float(value) for unit, value, *_ in units}
-    assert spread["theory's P*"] < 0.1 < spread["sqrt(Lc d^3)"] < min(spread["Lc d^3, lazy"], spread["P itself"])
+    assert spread["theory's P*"] < 0.1 < spread["sqrt(Lc d^3)"] < min(spread["Lc d^3, lazy limit"], spread["P itself"])
     score = {unit: float(value) for unit, _, value, _ in units}
     assert score["theory's P*"] < 3 < score["P itself"]
     times = [float(t) for part in re.findall(r"P\* over theory's ([\d., ]+\d)", found.caption) for t in part.split(", ")]

@@ -64,6 +64,20 @@ def test_the_command_writes_every_statement_once_and_the_summary_into_the_readme
     assert f"{in_digits(*measured.measured.interval[:3])}: " in line and f"| {measured.measured.interval.n} |" in line
 
 
+def test_a_fitted_verdict_and_the_note_of_an_open_one_are_on_the_page(measured):
+    kept = {"identity-at-64", "identity-at-64-rate-1", "copy-grows-with-d-standard"}
+    claims = {claim.id: claim for claim in load_claims() if claim.id in kept}
+    text, _ = page(check(measured, claims.values()), measured, TODAY, is_ours=True)
+    rows = {name: next(line for line in text.splitlines() if f"; `{name}`)" in line) for name in claims}
+    fitted = claims["identity-at-64"].fitted
+    assert (
+        rows["identity-at-64"].startswith("| **not enough data**, **fitted** |")
+        and f"*Fitted: {fitted}*" in rows["identity-at-64"]
+    )
+    assert "itted" not in rows["identity-at-64-rate-1"]
+    assert claims["copy-grows-with-d-standard"].note.strip()[:40] in rows["copy-grows-with-d-standard"]
+
+
 def test_the_summary_counts_by_paper_and_topic(measured):
     checked = check(measured, [claim for claim in load_claims() if claim.not_measured or not claim.grid])
     text, short = page(checked, measured, TODAY, is_ours=True)

@@ -414,7 +414,7 @@ def test_claims_come_as_they_are_checked(opened, filled, monkeypatch, claims_che
     from analysis.claims import following
     from analysis.claims.check import load_claims
 
-    few = [c for c in load_claims() if c.id in ("eq3-L4", "lazy-exponent-at-most-2", "attention-collapse")]
+    few = [c for c in load_claims() if c.id in ("eq3-best-L4", "lazy-exponent-at-most-2", "attention-collapse")]
     monkeypatch.setattr(following, "load_claims", lambda: few)
     from app.screens import claims
 
@@ -432,7 +432,7 @@ def test_claims_come_as_they_are_checked(opened, filled, monkeypatch, claims_che
     assert next(box for box in page.selectbox if box.label == "About networks of").options == ["(all sweeps)", "law"]
     page.text_input[0].set_value("lazy exponent").run()
     assert "within 0.03 of Eq. 3" not in html(page) and "lazy-exponent-at-most-2" in html(page)
-    one = opened("claims", filled, {"claim": "eq3-L4"})
+    one = opened("claims", filled, {"claim": "eq3-best-L4"})
     assert "✗ contradicted" in one.subheader[0].value and "Measured: <b>" in html(one)
     unmeasured = opened("claims", filled, {"claim": "attention-collapse"})
     assert "not measured" in unmeasured.subheader[0].value and "which no kind of measurement reads off" in html(unmeasured)

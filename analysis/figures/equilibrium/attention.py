@@ -25,7 +25,7 @@ from store.questions import Question
 
 LEVEL = 0.15
 """Half of the first step of A_f, to some 0.3, which a single head makes."""
-UNITS = {"sqrt(Lc d^3)": (0.5, 1.5), "Lc d^3, lazy": (1.0, 3.0), "d": (0.0, 1.0), "P itself": (0.0, 0.0)}
+UNITS = {"sqrt(Lc d^3)": (0.5, 1.5), "Lc d^3, lazy limit": (1.0, 3.0), "d": (0.0, 1.0), "P itself": (0.0, 0.0)}
 """Units of P that should make curves coincide, as exponents of Lc and d; the first is the law, the others are its rivals."""
 THEORY_UNIT = "theory's P*"
 DRAWN = np.linspace(0.01, 0.45, 60)
@@ -71,8 +71,8 @@ def alignment(results: str, sweep: str | None) -> Drawn | Missing:
             said.append(one[1])
     chart = styled(alt.concat(*panels, columns=2, spacing=24).resolve_scale(color="independent", strokeDash="independent"))
     caption = (
-        f"{told(results, sweep, measured.whole)}. Dashed: theory, nothing fitted. P* at A_f = {LEVEL:g}. Spread of ln P* over "
-        f"sizes (and collapse score S of the points whose curves overlap), in units of {'; '.join(said)}."
+        f"{told(results, sweep, measured.whole)}. Dashed: theory for many tokens, nothing fitted. P* at A_f = {LEVEL:g}. "
+        f"Spread of ln P* over sizes (and collapse score S of the points whose curves overlap), in units of {'; '.join(said)}."
     )
     columns = ["d", "context", "P", "rescaled", "n", "mean", "low", "high"]
     return Drawn(chart, law.frame[columns], caption, found.sql)

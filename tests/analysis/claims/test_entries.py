@@ -121,6 +121,29 @@ def test_a_statement_says_how_far_its_measure_goes(claim):
         assert in_words or f"{bound:g}" in numbers, f"{bound:g} is not in: {claim.says}"
 
 
+RIVAL = re.compile(r"\brivals?\b|[Hh]alfway|[Hh]alf of the (?:distance|way)")
+
+
+@named([claim for claim in CLAIMS if RIVAL.search(claim.because)])
+def test_an_entry_that_speaks_of_a_rival_states_its_value(claim):
+    """So that its tolerance is held to half of the distance when the file is read."""
+    assert claim.rivals
+
+
+def test_what_was_chosen_by_the_quantity_judged_is_marked_and_stands_once_more_at_the_papers_value():
+    """Rate 30 of identities that learn; without identities their rate has no effect."""
+    at = {"30": set(), "1": set()}
+    for claim in CLAIMS:
+        for side in (claim.measure.get(name, {}) for name in ("of", "a", "b")):
+            keys = claim.measure["of"] | side if "of" in claim.measure else side
+            if keys.get("identity_qk") is True or keys.get("identity_vo") is True:
+                at[f"{keys.get('identity_rate', 1):g}"].add(claim.id)
+                assert bool(claim.fitted) == ("30 times the rate" in claim.says), claim.id
+    fitted = {claim.id for claim in CLAIMS if claim.fitted}
+    assert fitted == at["30"] and len(fitted) == 9
+    assert {f"{name}-rate-1" for name in fitted} <= at["1"]
+
+
 def made_draws(value):
     """Each model's draws as `simulated` keeps them, with this mean."""
     some = (value + NOISE * np.linspace(-1, 1, 6)).tolist()
