@@ -30,5 +30,5 @@ def test_a_file_that_cannot_be_read(tmp_path, name):
 @pytest.mark.parametrize("name", ["packed.gz", "archive"])
 def test_a_file_that_is_torn(tmp_path, name):
     (tmp_path / name).write_bytes(gzip.compress(b"images" * 100)[:-9] if name == "packed.gz" else b"torn")
-    with pytest.raises(TaskError, match=rf"(?s){name}.* is torn \(.*\); replace it"):
+    with pytest.raises(TaskError, match=rf"{name}.* is torn \(.*\); replace it"):
         content(Place(f"{tmp_path}/{name}", "member" if name == "archive" else ""))

@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, NamedTuple
 
+from console.words import in_a_line
 from trainables.basics import TaskError
 from trainables.features.digests import file_digest
 from trainables.features.images.sets import ImageSet, Published
@@ -56,7 +57,7 @@ def content(place: Place) -> bytes:
     except (OSError, KeyError, *TORN) as error:
         if isinstance(error, OSError) and error.errno:  # the system's; gzip's has no number
             raise TaskError(f"{place} cannot be read: {error.strerror}") from error
-        raise TaskError(f"{place} is torn ({error}); replace it") from error
+        raise TaskError(f"{place} is torn ({in_a_line(error)}); replace it") from error
 
 
 def placed(folder: Path, images: ImageSet) -> dict[Published, Place | None]:
