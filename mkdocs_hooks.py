@@ -96,8 +96,9 @@ def commands_page() -> str:
         "",
         "Made from the commands themselves: `--help` after any of them prints the same.",
         "",
-        "Exit codes: 0 all done, networks that diverged included; 1 some networks failed or are missing, or a check found",
-        "something; 2 bad input, nothing was started or written; 130 interrupted, after running packs finished.",
+        "Exit codes: 0 all done, networks that diverged included; 1 some networks failed or are missing, a check found",
+        "something, or an answer could not be written; 2 bad input, nothing was started or written; 130 interrupted, after",
+        "running packs finished.",
         "",
     ]
     (entry,) = entry_points(group="console_scripts", name=ENTRY_POINT)
