@@ -7,6 +7,8 @@ from pathlib import Path
 
 from console.terminal import stop
 
+ANYBODY = 0o222
+"""The rights to write, of owner, group and others."""
 RANDOM = 8
 """Characters that the name of a temporary file adds."""
 
@@ -38,13 +40,15 @@ def check_folder(out: Path) -> None:
 
 def _try(folder: Path, name: str) -> None:
     """OSError unless a file could be made in this folder, with a name as long as `write_whole` uses. Nothing is written, as other
-    input may still be refused; only where a file system has no room, such as /proc, do rights not tell: root has all."""
+    input may still be refused; only where a file system has no room, such as /sys, do rights not tell: root has all."""
     if not folder.is_dir():
         raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), str(folder))
     if len(os.fsencode(name)) + len("..") + RANDOM > os.pathconf(folder, "PC_NAME_MAX"):
         raise OSError(errno.ENAMETOOLONG, os.strerror(errno.ENAMETOOLONG), str(folder))
     system = os.statvfs(folder)
     if system.f_flag & os.ST_RDONLY or not os.access(folder, os.W_OK | os.X_OK):
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(folder))
+    if not system.f_blocks and not os.stat(folder).st_mode & ANYBODY:  # /proc and what lies in it
         raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(folder))
     if not system.f_blocks:
         with tempfile.NamedTemporaryFile(dir=folder, prefix=f".{name}."):

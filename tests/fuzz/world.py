@@ -10,7 +10,7 @@ from tests.store_rows import rows
 
 SECRET = "the-secret-that-no-answer-may-hold"
 
-ALIKE = ("a[1]b", "b*c?", "it's", 'say "so"', "{x,y}", "%41 b", "naïve ü", "-c", "$HOME;x", "a~")
+ALIKE = ("a[1]b", "b*c?", "it's", 'say "so"', "{x,y}", "%41 b", "naïve ü", "-c", "$HOME;x", "a~", "L=99", "cell_id=1")
 """Names of copies of the store, with characters that something on the way to DuckDB might take for its own."""
 
 STORES = ("results", "empty", "missing", "a_file", "torn", "loop", "dangling", "foreign", "links")
