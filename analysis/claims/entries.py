@@ -96,7 +96,7 @@ class Claim(Frozen):
 
     @model_validator(mode="after")
     def _tells_its_law_from_rivals(self) -> "Claim":
-        """What confirms a law ends halfway to each rival, at the latest: halfway between logarithms if the measure is a ratio."""
+        """The region that confirms a law ends halfway to each rival at the latest; for a ratio, halfway between logarithms."""
         if self.expected is None:
             if self.law is not None or self.rivals or self.fitted:
                 raise ValueError("`law`, `rivals` and `fitted` go with `expected`")
