@@ -16,7 +16,7 @@ def brief(sha: str) -> str:
 
 
 def git(folder: Path, *words: str) -> str | None:
-    """What git says about the folder, whatever repository, index or folder the variables of another program name (a hook of
+    """Git's answer about the folder, whatever repository, index or folder the variables of another program name (a hook of
     another repository runs with GIT_DIR). None without git, outside a repository, or if git fails or takes too long."""
     own = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
     process = None

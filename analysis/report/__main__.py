@@ -27,13 +27,12 @@ def report(
 ) -> None:
     """Write a self-contained report: each sweep's own results first. Theory of infinite width is computed once, in minutes, and
     kept on disk."""
-    from analysis.data.source import NoResults, ResultsError, existing
+    from analysis.data.source import NoResults, ResultsError
     from analysis.report.build import build
     from console.commands import sweep_command
 
+    check_file(out, "report.html")
     try:
-        existing(results)
-        check_file(out, "report.html")
         html = build(results, computed if wait else left_out, (lambda text: None) if quiet else told, sweep or None)
         write_whole(out, html)
     except NoResults as error:

@@ -40,10 +40,10 @@ def verdicts(
     if out == PAGE and results != EVIDENCE:
         stop(f"{PAGE} and the table in {README} are of {EVIDENCE}/: name another page for the networks in {results} with --out")
     try:
-        existing(results)
         check_file(out)
         if out == PAGE:
             summary_in(README.read_text(), str(README))  # before the check, which takes a minute
+        existing(results)
         if not quiet:
             told(f"putting the claims to the test on {results} ...")
         with documented():  # the page says the same whoever makes it
