@@ -51,7 +51,7 @@ class _Loader(yaml.SafeLoader):
 
 
 class _QuickLoader(getattr(yaml, "CSafeLoader", _Loader)):  # type: ignore[misc]
-    """The same loader in C, where PyYAML has it. It has words of its own for mistakes, and deep nesting overflows its stack."""
+    """`_Loader` in C, where PyYAML has it. It has words of its own for mistakes, and deep nesting overflows its stack."""
 
     yaml_implicit_resolvers = _Loader.yaml_implicit_resolvers
 
