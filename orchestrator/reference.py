@@ -3,8 +3,8 @@
 from collections.abc import Iterable
 from typing import Any
 
-from console.markdown import escaped
 from console.streams import run_and_leave
+from console.text.markdown import escaped
 from console.words import listed
 from declarations.metric import Metric
 from declarations.metrics import METRICS

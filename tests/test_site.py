@@ -11,7 +11,7 @@ import pytest
 import orchestrator
 from analysis import Results
 from commands.main import SUBCOMMANDS
-from console.markdown import escaped
+from console.text.markdown import escaped
 from mkdocs_checks import swallowed, unknown_elements
 
 ROOT = Path(__file__).parents[1]

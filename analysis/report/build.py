@@ -18,7 +18,7 @@ from analysis.report.facts import facts
 from analysis.report.own import described_origins, own_results
 from analysis.report.papers import claims, figures
 from console.commands import command
-from console.markdown import as_html
+from console.text.markdown import as_html
 from console.words import duration, listed
 from stats import FEW
 from stats.rounding import with_interval

@@ -11,7 +11,7 @@ from analysis.claims.published import finished, said
 from analysis.claims.verdict import JUDGES, Checked, Measured
 from analysis.verdicts.summary import MARKER, summary
 from console.cache import digest
-from console.markdown import escaped
+from console.text.markdown import escaped
 from stats.rounding import in_digits
 from store.provenance import brief, commit_of
 from store.views import fetch

@@ -13,7 +13,7 @@ from analysis.claims.entries import Claim
 from analysis.verdicts.__main__ import app
 from analysis.verdicts.page import page
 from analysis.verdicts.summary import MARKER, by_paper, summary_in, with_summary
-from console.markdown import escaped
+from console.text.markdown import escaped
 from stats.rounding import in_digits
 from store.store import Store
 from tests.measured_store import measured_store
