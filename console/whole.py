@@ -7,7 +7,7 @@ import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import BinaryIO
+from typing import BinaryIO, TextIO
 
 _UNSUPPORTED = (errno.EINVAL, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS)
 """The errors of a file system that cannot do what was asked, such as CIFS or FUSE. Nothing is wrong with the disk then."""
@@ -59,6 +59,15 @@ def make_folder(folder: Path) -> None:
         share(folder, folder.parent)
 
 
+@contextmanager
+def lock_file(file: Path) -> Iterator[TextIO]:
+    """A file for flock that all users of a shared folder can open, made if it is not there."""
+    with file.open("a") as lock:
+        if os.fstat(lock.fileno()).st_uid == os.geteuid():
+            share(lock.fileno(), file.parent)
+        yield lock
+
+
 def share(made: int | Path, folder: Path) -> None:
     """Give a new file (its descriptor) or a new folder in `folder` the rights that the group has there, if the folder is shared.
 
@@ -78,7 +87,7 @@ def share(made: int | Path, folder: Path) -> None:
         if mode != stat.S_IMODE(own.st_mode):
             os.chmod(made, mode)
     except OSError as error:
-        # Not a member of the group, whom the file would be opened to the wrong one, or a file system without such rights.
+        # The user is not a member of the folder's group, and no other group is to get more; or there are no such rights here.
         if error.errno not in (errno.EPERM, errno.EACCES, *_UNSUPPORTED):
             raise
 

@@ -89,6 +89,20 @@ def inspect(files: Files, entry: Entry) -> Inspection:
     return _inspected[key]
 
 
+class Turns:
+    """Tries at reading a directory in which a file was listed and was not there. Pauses between them grow."""
+
+    def __init__(self, files: Files) -> None:
+        self._files, self._pauses_s = files, iter(_PAUSES_S)
+
+    def wait(self, gone: Exception) -> None:
+        """Wait before the next try. ResultsError, with what was gone, once a file server has had a minute to list files anew."""
+        pause_s = next(self._pauses_s, None)
+        if pause_s is None:
+            raise ResultsError(f"{self._files.root} lists files that are not there when they are read: {gone}") from gone
+        time.sleep(pause_s)
+
+
 class FileDamaged(Exception):
     """A file proved damaged and is left out from now on: what was worked out with it has to be worked out again."""
 
@@ -252,13 +266,12 @@ def _oldest_first(live: Iterable[LiveFile]) -> list[tuple[Column, ...]]:
 def take(files: Files) -> Snapshot:
     """The present state of the directory. If a file vanishes meanwhile, the directory is read again: a file server may list files
     for a while that another machine has deleted."""
-    for pause_s in _PAUSES_S:
+    turns = Turns(files)
+    while True:
         try:
             return _take(files)
         except FileNotFoundError as error:
-            gone = error
-            time.sleep(pause_s)
-    raise ResultsError(f"{files.root} lists files that are not there when they are read: {gone}")
+            turns.wait(error)
 
 
 def _take(files: Files) -> Snapshot:
@@ -329,5 +342,5 @@ def _of_content(error: Exception, entry: Entry, files: Files) -> str:
     if isinstance(error, FileNotFoundError):
         raise error
     if isinstance(error, MemoryError) or getattr(error, "errno", None):
-        raise Unreadable(f"{files.root}/{entry.path}", error) from error
+        raise Unreadable.of(f"{files.root}/{entry.path}", error) from error
     return next(iter(str(error).splitlines()), type(error).__name__)

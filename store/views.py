@@ -20,7 +20,7 @@ from store.database import BEST, BEST_WEIGHTS, RANK, Opener, connect_to, rows_of
 from store.files import Files, open_files
 from store.kept import Kept, kept_connection, kept_database
 from store.schema import DECLARED
-from store.snapshot import FOLDERS, WEIGHTS, FileDamaged, Snapshot, condemn, declarations, take, verify
+from store.snapshot import FOLDERS, WEIGHTS, FileDamaged, Snapshot, Turns, condemn, declarations, take, verify
 
 VIEWS = {
     "cells": "one row per cell: its grid keys, measures, status and origin",
@@ -147,17 +147,21 @@ def _files(results: str | Files) -> Files:
 
 def again_while_files_change(files: Files, opener: Callable[[Files, Snapshot], Opened], work: Callable[[Opened], T]) -> T:
     """Do `work` on what `opener` makes of the present files, again if a file of them is deleted meanwhile or proves damaged."""
+    turns = Turns(files)
     while True:
         snapshot = take(files)
         try:
             return work(opener(files, snapshot))
-        except (FileNotFoundError, FileDamaged):
-            continue  # gone before its local copy was made, or left out now
+        except FileDamaged:
+            continue  # it is left out now
+        except FileNotFoundError as error:  # gone before its local copy was made
+            turns.wait(error)
         except duckdb.Error as error:
             # Every round finds a file gone or leaves a damaged one out, so this ends.
             missing = type(error) in (*_OF_FILES, duckdb.PermissionException) and _gone(files, snapshot)
             if not missing and not (type(error) in _OF_FILES and _damaged(files, snapshot)):
                 raise
+            turns.wait(error)
 
 
 def _gone(files: Files, snapshot: Snapshot) -> bool:

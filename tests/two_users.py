@@ -1,5 +1,6 @@
 """Two users of this machine who share a group, for tests of what they write into one directory."""
 
+import fcntl
 import grp
 import os
 import pwd
@@ -10,11 +11,12 @@ import sys
 import sysconfig
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import psutil
 import pytest
 
 from orchestrator.cost.calibration import rates_file
@@ -73,14 +75,17 @@ def two_users() -> Iterator[tuple[User, User, Path]]:
     place.chmod(0o755)
     group = f"sw{os.getpid()}"
     made: list[User] = []
-    try:
-        subprocess.run(["groupadd", group], check=True)
+    with ExitStack() as left:
+        left.callback(shutil.rmtree, place)
+        _accounts("groupadd", group)
+        left.callback(_accounts, "groupdel", group)
         shared = grp.getgrnam(group).gr_gid
         for letter in "ab":
             name = f"{group}{letter}"
             home = place / letter
-            subprocess.run(["useradd", "--create-home", "--home-dir", str(home), "--groups", group, name], check=True)
+            _accounts("useradd", "--create-home", "--home-dir", str(home), "--groups", group, name)
             made.append(User(name, shared, sys.executable))
+            left.callback(_remove, made[-1])
             (home / "t").mkdir(mode=0o700)
             _give_cache(home / ".cache" / "sweep-orchestrator")
             for folder, _, files in os.walk(home):
@@ -88,11 +93,24 @@ def two_users() -> Iterator[tuple[User, User, Path]]:
                     shutil.chown(path, name, name)
         one, other = (_with_python(user) for user in made)
         yield one, other, place
-    finally:
-        for user in made:
-            subprocess.run(["userdel", user.name], check=True)
-        subprocess.run(["groupdel", group], check=True)
-        shutil.rmtree(place)
+
+
+def _accounts(*command: str) -> None:
+    """Run a command on the accounts of this machine: one at a time, as they refuse to wait for each other."""
+    with open("/tmp/sweep-tests-accounts.lock", "a") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        subprocess.run(command, check=True)
+
+
+def _remove(user: User) -> None:
+    """End what is left of the user's processes, as Ray's live on for seconds, then remove the user."""
+    number = pwd.getpwnam(user.name).pw_uid
+    left = [one for one in psutil.process_iter(["uids"]) if one.info["uids"] and one.info["uids"].real == number]
+    for process in left:
+        with suppress(psutil.NoSuchProcess):
+            process.kill()
+    psutil.wait_procs(left, timeout=60)
+    _accounts("userdel", user.name)
 
 
 def _give_cache(cache: Path) -> None:

@@ -6,6 +6,7 @@ from typing import Any
 import pandas as pd
 
 from analysis.charts.shown.sizing import SHARPNESS, save
+from console.whole import make_folder
 
 IMAGES = ("svg", "png", "pdf")
 FILES = (*IMAGES, "csv")
@@ -14,7 +15,7 @@ FILES = (*IMAGES, "csv")
 def write(chart: Any, frame: pd.DataFrame, folder: Path, name: str) -> None:
     """Write a chart of Altair, or a figure of matplotlib, and its data as `folder/name.svg`, .png, .pdf and .csv. OSError if a
     file cannot be written."""
-    folder.mkdir(parents=True, exist_ok=True)
+    make_folder(folder)
     for kind in IMAGES:
         file = folder / f"{name}.{kind}"
         if hasattr(chart, "savefig"):

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from console.cache import cache_folder, digest
+from console.whole import write_whole
 from orchestrator.cards import Card
 from orchestrator.code import ROOT
 from trainables.engines import ENGINES, Engine
@@ -118,9 +119,7 @@ def measured_on_card() -> Any:
 
 def _keep(path: Path, found: Any, say: Callable[[str], None]) -> None:
     try:
-        part = path.with_suffix(f".{os.getpid()}")
-        part.write_text(json.dumps(found))
-        part.replace(path)
+        write_whole(path, json.dumps(found))
     except OSError as error:
         say(f"the rates cannot be stored, so the next run measures again: {error}")
 

@@ -41,10 +41,17 @@ class NoResults(ResultsError):
 class Unreadable(ResultsError):
     """A file is there and cannot be read now. Nothing is known of its content: it is not damaged for that."""
 
-    def __init__(self, path: str | Path, error: Exception) -> None:
-        number = getattr(error, "errno", None)
-        self.reason = os.strerror(number) if number else "too little memory" if isinstance(error, MemoryError) else str(error)
-        super().__init__(f"cannot read {path}: {self.reason}")
+    def __init__(self, path: str, reason: str) -> None:
+        super().__init__(path, reason)  # as given, so that another process can be handed it
+        self.path, self.reason = path, reason
+
+    def __str__(self) -> str:
+        return f"cannot read {self.path}: {self.reason}"
+
+    @classmethod
+    def of(cls, path: str | Path, error: Exception) -> "Unreadable":
+        number, other = getattr(error, "errno", None), "too little memory" if isinstance(error, MemoryError) else str(error)
+        return cls(str(path), os.strerror(number) if number else other)
 
 
 class Entry(NamedTuple):
@@ -82,8 +89,8 @@ class Files(Protocol):
         """Whether there are results at all. ResultsError, without a long wait, if the place cannot be reached."""
 
     def prepare(self, need_bytes: int = 0, folders: Collection[str] = ()) -> None:
-        """Make the root writable; ResultsError if it is not, if one of these folders is there and is not, or if the disk has too
-        little room."""
+        """Make the root. ResultsError if it, or one of these folders that is there already, cannot be written, or if the disk has
+        too little room."""
 
     def entries(self, folder: str, hidden: bool = False) -> list[Entry]:
         """The files directly in the folder, sorted by name; none if there is no such folder."""
@@ -98,7 +105,7 @@ class Files(Protocol):
         """Write or replace a file: all or nothing, and durable on return. ResultsError if it cannot."""
 
     def delete(self, path: str) -> None:
-        """Delete a file. No error if it is gone already."""
+        """Delete a file. No error if it is gone already; ResultsError if it cannot be deleted."""
 
     def open(self, entry: Entry) -> pa.NativeFile:
         """The file, opened for pyarrow's random access. Errors as in `read`; those of reading itself are pyarrow's."""

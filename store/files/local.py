@@ -15,8 +15,8 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from console.whole import make_folder, whole
-from store.files.base import CLOCK_S, RESERVE_BYTES, Entry, ResultsError, Unreadable, temporary
+from console.whole import make_folder, share, whole
+from store.files.base import CLOCK_S, RESERVE_BYTES, UNFINISHED, Entry, ResultsError, Unreadable, temporary
 
 
 @dataclass(frozen=True)
@@ -46,21 +46,30 @@ class LocalFiles:
                 f"too little disk for the results in {self.root}: {_gb(need_bytes + RESERVE_BYTES)} GB needed, "
                 f"{_gb(free)} GB free; free some or choose another place for the results"
             )
-        for folder in folders:
-            self._check(folder)
         probe = temporary("probe")
         try:
             self.write(probe, b"probe")
         finally:
             self.delete(probe)
+        for folder in folders:
+            self._check(folder)
 
     def _check(self, folder: str) -> None:
-        """ResultsError if the folder is there, made by another user perhaps, and cannot be written."""
+        """ResultsError if the folder is there, made by another user perhaps, and cannot be written. A folder of this user's that
+        an older version left to this user alone is shared as the root is."""
         path = self._at(folder)
-        if path.is_dir() and not os.access(path, os.R_OK | os.W_OK | os.X_OK):
+        if not path.is_dir():
+            return
+        is_own = path.stat().st_uid == os.geteuid()
+        if is_own:
+            share(path, Path(self.root))
+        if not os.access(path, os.R_OK | os.W_OK | os.X_OK):
+            share_it = f"chgrp -R GROUP {shlex.quote(self.root)}; chmod -R g+rwX {shlex.quote(self.root)}"
             raise ResultsError(
-                f"cannot write in {path}, which belongs to user {_owner(path.stat())}. To share these results with a group, that "
-                f"user types: chgrp -R GROUP {shlex.quote(self.root)}; chmod -R g+rwX {shlex.quote(self.root)}"
+                f"cannot write in {path}: {os.strerror(errno.EACCES)}; chmod u+rwx {shlex.quote(str(path))} allows it"
+                if is_own
+                else f"cannot write in {path}, which belongs to user {_owner(path)}. To share these results with a group, that "
+                f"user types: {share_it}"
             )
 
     def entries(self, folder: str, hidden: bool = False) -> list[Entry]:
@@ -93,7 +102,10 @@ class LocalFiles:
             raise ResultsError(f"cannot write {final}: {error.strerror}") from error
 
     def delete(self, path: str) -> None:
-        self._at(path).unlink(missing_ok=True)
+        try:
+            self._at(path).unlink(missing_ok=True)
+        except OSError as error:
+            raise ResultsError(f"cannot delete {self._at(path)}: {error.strerror}") from error
 
     def open(self, entry: Entry) -> pa.NativeFile:
         with _readable(self._at(entry.path)):
@@ -127,18 +139,19 @@ def _readable(path: Path) -> Iterator[None]:
     except FileNotFoundError:
         raise
     except OSError as error:
-        raise Unreadable(path, error) from error
+        raise Unreadable.of(path, error) from error
 
 
 @lru_cache(maxsize=16)
 def _ahead_s(root: str, period: int) -> float:
     """Seconds by which the clock that dates the files, that of a file server perhaps, is ahead of this machine's.
 
-    A file without a name tells. 0 where none can be made: someone who only reads dates files by the own clock.
+    A file without a name tells, or with one for a moment where the file system has none without. Who may not make one takes the
+    clock of this machine: 0.
     """
     before = time.time()
     try:
-        with tempfile.TemporaryFile(dir=root) as probe:
+        with tempfile.TemporaryFile(dir=root, prefix=".clock.", suffix=UNFINISHED) as probe:
             probe.write(b"now")
             probe.flush()
             dated = os.fstat(probe.fileno()).st_mtime
@@ -147,11 +160,12 @@ def _ahead_s(root: str, period: int) -> float:
     return dated - (before + time.time()) / 2
 
 
-def _owner(of: os.stat_result) -> str:
+def _owner(path: Path) -> str:
+    number = path.stat().st_uid
     try:
-        return pwd.getpwuid(of.st_uid).pw_name
-    except KeyError:
-        return str(of.st_uid)
+        return pwd.getpwuid(number).pw_name
+    except KeyError:  # of another machine's accounts
+        return str(number)
 
 
 def _gb(n_bytes: int) -> str:

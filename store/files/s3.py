@@ -17,7 +17,7 @@ from urllib.parse import quote
 import pyarrow as pa
 
 from console.cache import cache_folder
-from store.files.base import CLOCK_S, Entry, ResultsError, temporary
+from store.files.base import CLOCK_S, Entry, ResultsError, Unreadable, temporary
 from store.files.bucket import FIRST, Bucket, endpoint, server_time, usual
 
 if TYPE_CHECKING:
@@ -90,7 +90,13 @@ class S3Files:
             return
 
     def open(self, entry: Entry) -> pa.NativeFile:
-        return pa.OSFile(self.address(entry), "rb")
+        copy = self.address(entry)
+        try:
+            return pa.OSFile(copy, "rb")
+        except FileNotFoundError:
+            raise
+        except OSError as error:
+            raise Unreadable.of(copy, error) from error
 
     def address(self, entry: Entry) -> str:
         """The path of the local copy, fetched unless it is there. FileNotFoundError if this version of the object is gone."""

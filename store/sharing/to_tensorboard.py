@@ -23,7 +23,7 @@ from tensorboard.plugins.text import metadata as of_texts
 from tensorboard.summary.writer.record_writer import RecordWriter
 
 from console.commands import joined
-from console.whole import whole
+from console.whole import make_folder, whole
 from store.files import UNFINISHED, ResultsError, temporary
 from store.sharing.averages import HIGH, LOW
 from store.sharing.runs import Run
@@ -49,7 +49,7 @@ class TensorBoard:
         """The folder, made if need be. ResultsError if it cannot be written to."""
         found = cls(Path(out).absolute())
         try:
-            found.folder.mkdir(parents=True, exist_ok=True)
+            make_folder(found.folder)
             probe = found.folder / temporary("probe")
             probe.touch()
             probe.unlink()

@@ -16,6 +16,7 @@ from typing import Any
 import wandb
 
 from console.commands import joined
+from console.whole import make_folder
 from console.words import in_a_line
 from store.files import UNFINISHED, ResultsError, temporary
 from store.sharing.destination import Broken
@@ -90,7 +91,7 @@ class Offline:
         """The folder `wandb` in this one, made if need be. ResultsError if it cannot be written to."""
         folder = Path(out or os.environ.get("WANDB_DIR") or ".").absolute() / "wandb"
         try:
-            folder.mkdir(parents=True, exist_ok=True)
+            make_folder(folder)
             probe = folder / temporary("probe")
             probe.touch()
             probe.unlink()

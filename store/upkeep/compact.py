@@ -19,7 +19,7 @@ from declarations.key import Key
 from store.database import CHOSEN, rows_of
 from store.files import Entry, Files, age_s, side_by_side
 from store.schema import parquet_bytes
-from store.snapshot import COMPACTED, COVERS, LiveFile, Snapshot, condemn, inspect, named, take, verify
+from store.snapshot import COMPACTED, COVERS, WRITTEN, LiveFile, Snapshot, Turns, condemn, inspect, named, take, verify
 
 TARGET_BYTES = 128 << 20
 """Compacted files from about this size on are left alone: small enough to merge in memory, large enough to scan fast."""
@@ -44,10 +44,15 @@ class Compaction:
 
 def compact(files: Files, now: bool = False, target_bytes: int = TARGET_BYTES) -> Compaction:
     """Merge small files, then delete files that were merged long enough ago (`now`: all merged). A second call has nothing to
-    merge."""
-    done = Compaction()
+    merge. ResultsError if the directory cannot be written, or a merged file not be deleted: then what was merged stands."""
+    done, turns = Compaction(), Turns(files)
     while batch := next(_to_merge(take(files), target_bytes), None):
-        _merge(files, batch, done)
+        if not done.written:
+            files.prepare(folders=WRITTEN)
+        try:
+            _merge(files, batch, done)
+        except FileNotFoundError as error:  # another compaction was faster
+            turns.wait(error)
     snapshot = take(files)
     _delete_merged(files, snapshot, 0.0 if now else GRACE_S, done)
     done.bad |= {entry.path: problem for entry, problem in snapshot.bad.items()}
@@ -91,10 +96,8 @@ def _is_compacted(file: LiveFile) -> bool:
 
 
 def _merge(files: Files, batch: list[LiveFile], done: Compaction) -> None:
-    try:
-        good, table = laid_end_to_end(files, batch)
-    except FileNotFoundError:
-        return  # another compaction was faster: look again
+    """Merge the files of a batch that are whole. FileNotFoundError if a file is gone."""
+    good, table = laid_end_to_end(files, batch)
     if not good:
         return
     covers = dict.fromkeys(path for file in good for path in (file.entry.path, *inspect(files, file.entry).covers))

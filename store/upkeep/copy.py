@@ -14,7 +14,7 @@ import pyarrow as pa
 from store.database import CHOSEN, connect_to, rows_of
 from store.files import Entry, Files, ResultsError
 from store.schema import SCHEMA
-from store.snapshot import PLANS, FileDamaged, LiveFile, Snapshot, inspect, take
+from store.snapshot import PLANS, WRITTEN, FileDamaged, LiveFile, Snapshot, inspect, take
 from store.sql import literal
 from store.upkeep.compact import SORT_KEYS, batches, laid_end_to_end, numbers, write_compacted
 from store.views import again_while_files_change, run
@@ -48,7 +48,7 @@ def copy(source: Files, target: Files, sweeps: Collection[str] = ()) -> Copied:
     if roots[1].startswith(roots[0]) or roots[0].startswith(roots[1]):
         within = "itself" if roots[0] == roots[1] else f"{target.root}: one holds the other"
         raise ResultsError(f"{source.root} cannot be copied into {within}")
-    target.prepare()
+    target.prepare(folders=WRITTEN)
     done = Copied()
     again_while_files_change(
         source, lambda files, snapshot: snapshot, lambda snapshot: _copy(source, snapshot, target, done, sweeps)

@@ -2,6 +2,7 @@
 
 import errno
 import os
+import pickle
 import time
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
@@ -11,7 +12,9 @@ import duckdb
 import pyarrow as pa
 import pytest
 
+from store.distinct import _hashes
 from store.files import Entry, LocalFiles, ResultsError, Unreadable, age_s, local, open_files
+from store.kept import close_kept
 from store.leases import Lease, drivers
 from store.snapshot import latest_plan, take
 from store.store import Store
@@ -141,6 +144,69 @@ def test_too_little_memory_is_no_damage(tmp_path: Path, monkeypatch: pytest.Monk
     monkeypatch.setattr("store.snapshot.pq.read_metadata", fails)
     with pytest.raises(Unreadable, match="too little memory"):
         take(store.files)
+
+
+def test_what_cannot_be_read_is_told_in_another_process_too() -> None:
+    error = pickle.loads(pickle.dumps(Unreadable.of("packs/a", OSError(errno.ESTALE, "Stale"))))
+    assert (type(error), str(error), error.reason) == (Unreadable, "cannot read packs/a: Stale file handle", "Stale file handle")
+
+
+def test_a_file_that_cannot_be_deleted_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    store = Store(str(tmp_path / "results"))
+    store.commit("a", rows(0, 3))
+    store.commit("b", rows(3, 3))
+    unlink = Path.unlink
+
+    def refused(self: Path, missing_ok: bool = False) -> None:  # as in a sticky folder, where others wrote the files
+        if self.parent.name == "packs":
+            raise OSError(errno.EPERM, "Operation not permitted")
+        unlink(self, missing_ok)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Path, "unlink", refused)
+        with pytest.raises(ResultsError, match=r"cannot delete .*: Operation not permitted"):
+            compact(store.files, now=True)
+    assert fetch(store.results, "SELECT count(*) FROM cells") == [(6,)]
+
+
+def test_own_folders_of_a_shared_directory_are_shared_again(tmp_path: Path) -> None:
+    store = Store(str(tmp_path / "results"))
+    store.commit("a", rows(0, 3))
+    (tmp_path / "results").chmod(0o2770)
+    (tmp_path / "results" / "packs").chmod(0o700)  # as an older version left it, or a kill right after it was made
+    store.prepare()
+    assert (tmp_path / "results" / "packs").stat().st_mode & 0o7777 == 0o2770
+
+
+def test_a_file_that_was_read_and_is_still_listed_when_it_is_gone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its footer is known, so that only the query finds it gone."""
+    store = Store(str(tmp_path / "results"))
+    store.commit("a", rows(0, 3))
+    path = store.commit("b", rows(3, 3))
+    assert fetch(store.results, "SELECT count(*) FROM cells") == [(6,)]
+    entries, pauses = LocalFiles.entries, list[float]()
+    ghost = store.files.entry(path)
+    close_kept()
+    _hashes.clear()
+    store.files.delete(path)
+    assert ghost
+
+    def listed(self: LocalFiles, folder: str, hidden: bool = False) -> list[Entry]:
+        return entries(self, folder, hidden) + [ghost] * (folder == "packs" and sum(pauses) < limit_s)
+
+    monkeypatch.setattr(LocalFiles, "entries", listed)
+    monkeypatch.setattr("store.snapshot.time.sleep", pauses.append)
+    monkeypatch.setattr("store.snapshot._PAUSES_S", (0, 20, 20))
+    limit_s = float("inf")
+    with pytest.raises(ResultsError, match="lists files that are not there when they are read"):
+        fetch(store.results, "SELECT count(*) FROM cells")
+    assert pauses == [0, 20, 20]
+    pauses.clear()
+    with pytest.raises(ResultsError, match="lists files that are not there when they are read"):
+        compact(store.files)
+    limit_s = 30.0
+    pauses.clear()
+    assert fetch(store.results, "SELECT count(*) FROM cells") == [(3,)]
 
 
 def test_a_file_that_a_server_still_lists_is_looked_for_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

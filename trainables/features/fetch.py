@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 from console.streams import run_and_leave
+from console.whole import lock_file, make_folder
 from trainables.features.images.found import WEIGHTS, WEIGHTS_SHA256, WEIGHTS_URL, has_own_images, missing, weights_files
 from trainables.features.images.sets import CIFAR100, SETS, ImageSet
 
@@ -16,8 +17,8 @@ def fetch(folder: Path, of: ImageSet, with_weights: bool) -> None:
 
     RuntimeError if only some files of images are there: the archive would be unpacked over them.
     """
-    folder.mkdir(parents=True, exist_ok=True)
-    with (folder / ".fetch.lock").open("a") as lock:
+    make_folder(folder)
+    with lock_file(folder / ".fetch.lock") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         if lacking := missing(folder, of):
             if has_own_images(folder, of):

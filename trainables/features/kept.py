@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from rich.console import Console
 
-from console.whole import make_folder, share, whole, write_whole
+from console.whole import lock_file, make_folder, whole, write_whole
 from trainables.basics import Array, TaskError, say
 
 _FORMAT = 1
@@ -47,6 +47,10 @@ class UnfitError(Exception):
     """A kept array cannot be used; the message is the reason."""
 
 
+class UnreadError(UnfitError):
+    """A kept array cannot be read now: it may be a good one, and is not replaced."""
+
+
 def opened(folder: Path, wanted: Wanted) -> Kept | None:
     """The array, or None if there is none. UnfitError if it is damaged or was made from something else."""
     array, description = folder / f"{wanted.name}.npy", folder / f"{wanted.name}.json"
@@ -59,7 +63,7 @@ def opened(folder: Path, wanted: Wanted) -> Kept | None:
     except FileNotFoundError:
         raise UnfitError("it was not finished") from None
     except OSError as error:
-        raise UnfitError(f"it cannot be read: {error.strerror}") from None
+        raise UnreadError(f"it cannot be read: {error.strerror}") from None
     except (ValueError, EOFError) as error:  # no JSON, no header, or shorter than the header says
         raise UnfitError(f"it is torn ({error})") from None
     if not isinstance(said, dict) or {k: said.get(k) for k in ("format", "made_from")} != _description(wanted):
@@ -93,6 +97,8 @@ def made(
             if kept:  # made while this process waited
                 return kept
             for place, reason in (unfit | still_unfit).items():
+                if place == folder and isinstance(reason, UnreadError):
+                    raise TaskError(f"{place / wanted.name}.npy may be there, but {reason}; let this account read it")
                 at = "" if place == folder else f" in {folder}"
                 say(console, f"{place / wanted.name}.npy is not used: {reason}; it is made anew{at}")
             _write(folder, wanted, *batches())
@@ -173,11 +179,7 @@ def _check_sum(file: Path) -> str:
 @contextmanager
 def _locked(folder: Path, wanted: Wanted, console: Console) -> Iterator[None]:
     """Hold this array's lock, against processes of all nodes that share the folder."""
-    lock = folder / f".{wanted.name}.lock"
-    is_new = not lock.exists()
-    with lock.open("a") as file:
-        if is_new:
-            share(file.fileno(), folder)
+    with lock_file(folder / f".{wanted.name}.lock") as file:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:

@@ -1,5 +1,6 @@
 """Kept arrays: made once, told and made anew where they are damaged, and errors of the disk in a line."""
 
+import errno
 import os
 import threading
 import time
@@ -49,23 +50,6 @@ def test_a_full_disk_is_an_error_and_leaves_nothing(tmp_path, console):
     assert [p.name for p in tmp_path.iterdir()] == [".some.lock"]
 
 
-def test_what_cannot_be_read_is_made_anew_where_it_can_be_written(tmp_path, console, monkeypatch):
-    wanted, whole = kept.Wanted("some", 3, "uint8", ()), np.load
-
-    def make():
-        return kept.made([tmp_path], wanted, lambda: ((1,), [np.zeros((1, 3), np.uint8)]), console)
-
-    def refuse_once(*args, **settings):
-        monkeypatch.setattr(np, "load", whole) if calls else calls.append(1)
-        raise PermissionError(13, "Permission denied")
-
-    make()
-    calls = []
-    monkeypatch.setattr(np, "load", refuse_once)
-    assert make().counts == (1,)
-    assert "some.npy is not used: it cannot be read: Permission denied; it is made anew" in console.file.getvalue()
-
-
 def test_what_is_damaged_where_nothing_can_be_written_is_told_and_made_elsewhere(tmp_path, console, monkeypatch):
     """A folder with the data, which nodes share, may be readable alone."""
     wanted, shared, own = kept.Wanted("some", 3, "uint8", ()), tmp_path / "shared", tmp_path / "own"
@@ -83,6 +67,24 @@ def test_what_is_damaged_where_nothing_can_be_written_is_told_and_made_elsewhere
     assert kept.found([shared, own], wanted) and not kept.found([shared], wanted)
     make(shared, own)
     assert console.file.getvalue() == told  # once it is made, there is nothing to tell
+
+
+def test_an_array_that_cannot_be_read_now_is_not_replaced(tmp_path, console, monkeypatch):
+    wanted = kept.Wanted("some", 3, "uint8", ())
+
+    def make():
+        return kept.made([tmp_path], wanted, lambda: ((1,), [np.zeros((1, 3), np.uint8)]), console)
+
+    make()
+    with monkeypatch.context() as patched:
+
+        def stale(*args, **settings):
+            raise OSError(errno.ESTALE, os.strerror(errno.ESTALE))
+
+        patched.setattr("trainables.features.kept.np.load", stale)
+        with pytest.raises(TaskError, match=r"some\.npy may be there, but it cannot be read: Stale file handle"):
+            make()
+    assert kept.found([tmp_path], wanted) and console.file.getvalue() == ""
 
 
 @pytest.mark.parametrize("place", ["pathlib.Path.mkdir", "fcntl.flock", "trainables.features.kept.write_whole"])
