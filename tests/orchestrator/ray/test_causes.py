@@ -207,17 +207,18 @@ cluster.START_S = cluster.JOIN_S = 0.2
 cluster.causes.foreseen = lambda: ""
 cluster.causes.found = lambda error: ""  # this machine may be busy
 cluster._knock = cluster.ray.init = lambda *args, **options: time.sleep(60)
-with cluster.joined({address!r}):
+with cluster.joined({address!r}, [lambda: print("given back", flush=True)]):
     pass
 """
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("address", "said"), [(None, "Ray does not start here: "), ("h:1", "the Ray cluster at 'h:1' has not let")]
+    ("address", "code", "said"), [(None, 1, "Ray does not start here: "), ("h:1", 2, "the Ray cluster at 'h:1' has not let")]
 )
-def test_a_start_that_hangs_ends_at_its_limit(address, said):
+def test_a_start_that_hangs_ends_at_its_limit(tmp_path, address, code, said):
     done = subprocess.run(
         [sys.executable, "-c", HANGS.format(address=address)], capture_output=True, text=True, check=False, timeout=50
     )
-    assert done.returncode == 1 and said in done.stderr and "for 0.2 s" in done.stderr, done.stderr
+    assert (done.returncode, done.stdout) == (code, "given back\n"), done.stderr
+    assert said in done.stderr and "for 0.2 s" in done.stderr and not list(tmp_path.glob("sweep-*"))
