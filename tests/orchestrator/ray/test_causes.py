@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from orchestrator.ray import causes
+from tests.two_users import two_users
 
 GIB = 2**30
 
@@ -78,6 +79,22 @@ def test_a_place_that_another_user_owns_is_named_with_its_owner(monkeypatch, tmp
     said = causes.foreseen()
     assert f"go into {tmp_path}/ray (TMPDIR={tmp_path}), which belongs to user " in said
     assert "Permission denied; set RAY_TMPDIR to a directory of your own" in said
+
+
+FORBIDDEN = "from orchestrator.ray import causes; print(causes.foreseen()); print('logs:', causes.logs())"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["TMPDIR", "RAY_TMPDIR"])
+def test_a_place_below_another_users_private_folder_is_told_with_its_owner(name):
+    with two_users() as (one, other, _):
+        env = one.environment() | {name: str(other.home / "t" / "below")}
+        other.home.chmod(0o700)
+        done = subprocess.run(
+            [one.python, "-c", FORBIDDEN], **one.options(), env=env, cwd=one.home, capture_output=True, text=True, check=True
+        )
+        place = f"{other.home} ({name}={other.home}/t/below), which belongs to user {other.name}"
+        assert f"{place} and cannot be entered by user {one.name}: " in done.stdout and done.stdout.endswith("\nlogs: \n")
 
 
 def test_a_file_in_its_place(tmp_path):
