@@ -4,6 +4,8 @@ import os
 import tempfile
 from pathlib import Path
 
+from console.whole import sync
+
 
 def write_secret(path: Path, text: str) -> bool:
     """Write a secret unless there is one; return whether it was written. The file is there in whole or not at all.
@@ -15,7 +17,7 @@ def write_secret(path: Path, text: str) -> bool:
         with os.fdopen(handle, "w") as file:
             file.write(text)
             file.flush()
-            os.fsync(file.fileno())
+            sync(file.fileno())
         if path.exists() and not path.stat().st_size:
             os.replace(part, path)  # an empty file may be open to others
             return True
@@ -23,6 +25,10 @@ def write_secret(path: Path, text: str) -> bool:
             os.link(part, path)  # of two that write it at once, the first one's stays
         except FileExistsError:
             return False
+        except OSError:  # there are no hard links, as on vfat; what else is wrong shows again
+            if path.exists():
+                return False
+            os.replace(part, path)
         return True
     finally:
         Path(part).unlink(missing_ok=True)

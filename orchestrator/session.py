@@ -256,7 +256,7 @@ class _Ended:
 
 def _trained(grid: Grid, store: Store, plan: _Plan, costs: "_Costs", feed: SweepFeed, options: Options, stage: Stage) -> _Ended:
     """Train the missing cells."""
-    with Lease(store) as lease, _runner(grid, options) as (runner, machine):
+    with Lease(store) as lease, _runner(grid, options, lease) as (runner, machine):
         queue = _queue(grid, machine, costs.of(machine, runner.card_rates), options, feed)
         feed.enqueue(queue, plan.todo)
         queue.make_room(plan.searchers.later)
@@ -294,7 +294,7 @@ def _refuse_too_large(queue: PackQueue, later: Sequence[int]) -> None:
 
 
 @contextmanager
-def _runner(grid: Grid, options: Options) -> Iterator[tuple[Runner, Machine]]:
+def _runner(grid: Grid, options: Options, lease: Lease) -> Iterator[tuple[Runner, Machine]]:
     if options.debug:
         _say(options, "training in this process")
         yield DebugRunner(), this_machine(grid.resources, max_concurrent=1)
@@ -304,7 +304,7 @@ def _runner(grid: Grid, options: Options) -> Iterator[tuple[Runner, Machine]]:
     try:
         with orchestrator.running.interrupts.ends_noticed(), words_apart(err), ExitStack() as ray:
             with _awaiting(options, "starting Ray ..."), orchestrator.running.interrupts.keeping_signals():
-                here = ray.enter_context(joined(options.address))
+                here = ray.enter_context(joined(options.address, (lease.release,)))
             from orchestrator.ray.runner import TuneRunner  # while Ray's first workers start
 
             runner = TuneRunner(grid.resources, options.max_concurrent, nodes_may_join=here.nodes_may_join, scratch=here.scratch)

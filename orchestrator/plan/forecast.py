@@ -16,8 +16,7 @@ from orchestrator.grid.top import Resources
 from orchestrator.plan.machine import Machine, Node
 from orchestrator.plan.packing import Pack, PackQueue
 from trainables.cell import Cell
-from trainables.limits import available_bytes as _available_bytes
-from trainables.limits import cores
+from trainables.limits import available_bytes, cores
 
 PACK_S = 0.15
 """Seconds that a pack costs beside its training: to hand it to a worker, and to write its file."""
@@ -68,7 +67,7 @@ class Slot:
 def this_machine(want: Resources, max_concurrent: int | None = None) -> Machine:
     """Slots and memory for packs on this machine's CPUs and cards, without asking Ray."""
     cards = cards_here() if want.gpus_per_pack else ()
-    here = Node(max(1, int(cores() // want.cpus_per_pack)), _available_bytes(), len(cards))
+    here = Node(max(1, int(cores() // want.cpus_per_pack)), available_bytes(), len(cards))
     return Machine.of([here], max_concurrent, cards[0] if cards else None, want.gpus_per_pack)
 
 

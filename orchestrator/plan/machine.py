@@ -81,6 +81,12 @@ class Machine:
         """How many packs' memory a pack of this size takes on a CPU, at most that of a node."""
         return max(1, ceil(min(n_bytes, self.largest_pack) / self.bytes_per_pack))
 
+    def reserved(self, n_bytes: int) -> int:
+        """Memory that is kept for a pack of this size on a CPU: whole parts of a node, which has one for each pack that its cores
+        could train. So packs keep few distinct amounts, and a small one as little however few train at once."""
+        part = min((node.bytes // node.slots for node in self.nodes), default=self.bytes_per_pack)
+        return min(max(1, ceil(n_bytes / part)) * part, self.largest_pack)
+
     @property
     def throughput(self) -> dict[str, float]:
         """Packs' worth of work done at once on each kind of device. Packs that share a card share its time."""

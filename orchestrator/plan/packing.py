@@ -201,7 +201,7 @@ class PackQueue:
         return done
 
     def make_room(self, later: Iterable[int] = ()) -> None:
-        """Let fewer packs train at once on processors if no cell, pending or to come `later`, fits its share else."""
+        """Let fewer packs train at once on processors if their smallest cell, pending or to come `later`, would not fit else."""
         on_cpus = [self.pack_bytes([i]) for i in self._one_of_each(later) if self.choice(i)[1] == "cpu"]
         if on_cpus:
             self.machine = self.machine.with_room_for(min(on_cpus))

@@ -9,6 +9,7 @@ import shutil
 import socket
 import tempfile
 from collections.abc import Callable, Iterator
+from glob import glob
 from pathlib import Path
 from pwd import getpwuid
 
@@ -46,8 +47,9 @@ def found(error: BaseException) -> str:
 
 def logs() -> str:
     """The folder of the logs that Ray wrote for this process; empty if it got no further than that."""
-    folders = (temporary_folder()[1] / "ray").glob(f"session_*_{os.getpid()}/logs")
-    return next((str(folder) for folder in sorted(folders, reverse=True)), "")
+    ray = temporary_folder()[1] / "ray"
+    found = glob(f"session_*_{os.getpid()}/logs", root_dir=ray)  # a folder that cannot be entered has none
+    return str(ray / max(found)) if found else ""
 
 
 def _folder_gone() -> str:
@@ -77,7 +79,9 @@ def _socket_name() -> str:
 def _unwritable() -> str:
     name, folder = temporary_folder()
     ray = folder / "ray"
-    place = next(at for at in (ray, folder, *folder.absolute().parents) if at.exists())
+    place = next(
+        at for at in (ray, folder, *folder.absolute().parents) if os.path.exists(at)
+    )  # not below one that cannot be entered
     where = f"{place}{f' ({name}={folder})' if name and place != folder else f' ({name})' if name else ''}"
     elsewhere = "set RAY_TMPDIR to a directory of your own, with a short path"
     if not place.is_dir():
@@ -92,7 +96,8 @@ def _unwritable() -> str:
                 f"no room is left for Ray's sockets and logs in {where}: {error.strerror}, {_mib(_free(place))} MiB free; "
                 "free some, or set RAY_TMPDIR to a directory on another disk"
             )
-        return f"Ray's sockets and logs go into {where}, which belongs to {_owner(place)} and cannot be written by " + (
+        used = "written" if os.access(place, os.X_OK, effective_ids=True) else "entered"
+        return f"Ray's sockets and logs go into {where}, which belongs to {_owner(place)} and cannot be {used} by " + (
             f"{_user(os.geteuid())}: {error.strerror}; {elsewhere}"
         )
     return ""

@@ -5,7 +5,7 @@ import os
 import socket
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, chdir, contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -72,17 +72,18 @@ class Joined:
 
 
 @contextmanager
-def joined(address: str | None) -> Iterator[Joined]:
+def joined(address: str | None, on_leaving: Sequence[Callable[[], object]] = ()) -> Iterator[Joined]:
     """Inside, this process has joined Ray: the cluster at `address` or RAY_ADDRESS, else a local Ray on this machine's cores.
 
-    ClusterError if the cluster cannot be joined, StartError if a local Ray does not start.
+    ClusterError if the cluster cannot be joined, StartError if a local Ray does not start. `on_leaving`: what is called if Ray
+    hangs and this process ends here.
     """
     logging.getLogger("ray").setLevel(logging.CRITICAL)  # errors reach the user as rows with a reason, and a log
     variable = os.environ.get("RAY_ADDRESS", "")
     # To Ray itself the variable goes before `auto`.
     place, named = (address, "") if address and not (address == "auto" and variable) else (variable, ", which RAY_ADDRESS names")
     if place and place != "local":
-        _join(place, named)
+        _join(place, named, on_leaving)
         try:
             yield Joined(nodes_may_join=True)
         finally:
@@ -96,12 +97,12 @@ def joined(address: str | None) -> Iterator[Joined]:
             held.enter_context(local_token(scratch))
         except (OSError, ResultsError) as error:
             raise _not_started(str(error)) from error
-        _start_local(scratch)
+        _start_local(scratch, on_leaving)
         held.callback(_leave)
         yield Joined(scratch=scratch)
 
 
-def _join(address: str, named: str) -> None:
+def _join(address: str, named: str, on_leaving: Sequence[Callable[[], object]]) -> None:
     if address.startswith("ray://"):
         raise ClusterError(
             f"a sweep cannot run through Ray Client ({address}{named}): run it on the cluster's head, --address auto"
@@ -110,7 +111,8 @@ def _join(address: str, named: str) -> None:
     here = "unset RAY_ADDRESS" if named else "leave --address out"
     advice = f"; start one (from a cluster file: {command('launch', 'up', 'CLUSTER.yaml')}), or {here} to train on this machine"
     try:
-        with ends_after(JOIN_S, lambda: f"the Ray cluster {where} has not let this process join for {JOIN_S:g} s{advice}"):
+        late = f"the Ray cluster {where} has not let this process join for {JOIN_S:g} s{advice}"
+        with ends_after(JOIN_S, lambda: late, 2, on_leaving):
             _knock(address)
             with chdir(ROOT):
                 ray.init(address=address, **QUIET)
@@ -138,11 +140,11 @@ def _leave() -> None:
         reclaim()
 
 
-def _start_local(scratch: str) -> None:
+def _start_local(scratch: str, on_leaving: Sequence[Callable[[], object]]) -> None:
     """Start a Ray on this machine's cores. Ray gives its processes 30 s, which is little on a busy machine: so try twice."""
     os.environ.setdefault("RAY_preload_python_modules", PRELOADED)
     offered: dict[str, Any] = {"num_cpus": cores(), "_memory": available_bytes(), "object_store_memory": causes.STORE_BYTES}
-    with ends_after(START_S, lambda: _too_late(scratch)):
+    with ends_after(START_S, _too_late, 1, (lambda: remove(scratch), *on_leaving)):
         for last in (False, True):
             try:
                 with chdir(ROOT):  # workers look for modules in the driver's directory first, where a user's store.py may lie
@@ -155,8 +157,7 @@ def _start_local(scratch: str) -> None:
                     raise _not_started(causes.found(error), said) from error
 
 
-def _too_late(scratch: str) -> str:
-    remove(scratch)
+def _too_late() -> str:
     late = TimeoutError(f"it has not answered for {START_S:g} s")
     return str(_not_started(causes.found(late), str(late)))
 

@@ -387,7 +387,7 @@ def _after_memory_kill(sweep: Sweep, error: ray.exceptions.OutOfMemoryError, kil
 
 
 def _placement(want: Resources, machine: Machine) -> Any:
-    """Resources of a pack: its cores, and on a card its share, else whole places in the memory: Tune hands a worker on only to a
+    """Resources of a pack: its cores, and on a card its share, else whole parts of the memory: Tune hands a worker on only to a
     pack that asks for the same."""
 
     def of_pack(config: Mapping[str, Any]) -> tune.PlacementGroupFactory:
@@ -395,8 +395,7 @@ def _placement(want: Resources, machine: Machine) -> Any:
         if config["device"] == "cuda":
             bundle["GPU"] = config["share"]
         else:
-            taken = min(machine.places(config["bytes"]) * machine.bytes_per_pack, machine.largest_pack)
-            bundle["memory"] = int(taken / MEMORY_SHARE)  # nodes offer all their memory to Ray
+            bundle["memory"] = int(machine.reserved(config["bytes"]) / MEMORY_SHARE)  # nodes offer all their memory to Ray
         if config["device"] == "cuda" and config["avoided"]:
             others = {"ray.io/node-id": f"!in({','.join(config['avoided'])})"}
             return tune.PlacementGroupFactory([bundle], bundle_label_selector=[others])

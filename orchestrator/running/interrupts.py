@@ -5,7 +5,7 @@ import signal
 import subprocess
 import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from types import FrameType
 from typing import TYPE_CHECKING, NoReturn
@@ -148,16 +148,26 @@ def ends_noticed() -> Iterator[None]:
 
 
 @contextmanager
-def ends_after(seconds: float, reason: Callable[[], str]) -> Iterator[None]:
-    """Inside, a library may hang where no signal is heard: after some seconds the process says why, and ends with exit code 1."""
+def ends_after(
+    seconds: float, reason: Callable[[], str], code: int = 1, on_leaving: Sequence[Callable[[], object]] = ()
+) -> Iterator[None]:
+    """Inside, a library may hang where no signal is heard: after some seconds the process says why, gives back what it holds, and
+    ends with this exit code. Not if the library answers while the reason is looked for."""
+    settled = threading.Lock()
 
     def end() -> None:
         from console.terminal import complain
 
-        complain(reason())
-        _dismiss_watchers()
-        sys.stderr.flush()
-        os._exit(1)
+        try:
+            why = reason()
+        except Exception as error:  # noqa: BLE001 - the process must end all the same
+            why = f"there was no answer for {seconds:g} s, and a look for the cause failed: {error}"
+        if settled.acquire(blocking=False):
+            try:
+                complain(why)
+                _give_back_and_leave(on_leaving, code)
+            finally:
+                os._exit(code)
 
     late = threading.Timer(seconds, end)
     late.daemon = True
@@ -166,6 +176,7 @@ def ends_after(seconds: float, reason: Callable[[], str]) -> Iterator[None]:
         yield
     finally:
         late.cancel()
+        settled.acquire()  # for ever if the process ends just now
 
 
 _watchers: list[subprocess.Popen[bytes]] = []
@@ -189,7 +200,11 @@ def give_up(sweep: "Sweep", reason: str) -> NoReturn:
 
 def leave_at_once(sweep: "Sweep", code: int) -> NoReturn:
     """End this process from any thread, even if other threads hang. Ray's local processes end with their driver."""
-    giving_back = [threading.Thread(target=work, daemon=True) for work in (sweep.lease.release, *sweep.on_leaving)]
+    _give_back_and_leave((sweep.lease.release, *sweep.on_leaving), code)
+
+
+def _give_back_and_leave(on_leaving: Sequence[Callable[[], object]], code: int) -> NoReturn:
+    giving_back = [threading.Thread(target=work, daemon=True) for work in on_leaving]
     for thread in giving_back:
         thread.start()
     for thread in giving_back:

@@ -138,7 +138,7 @@ def in_world(world: Path) -> Iterator[None]:
             mock.patch.dict(os.environ, settings),
             mock.patch.object(orchestrator.session, "machine_rates", lambda say: Rates()),
             mock.patch.object(orchestrator.session, "_runner", no_ray),
-            mock.patch.object(orchestrator.plan.forecast, "_available_bytes", lambda: MEMORY),
+            mock.patch.object(orchestrator.plan.forecast, "available_bytes", lambda: MEMORY),
         ):
             os.environ.pop("RAY_ADDRESS", None)
             yield
@@ -199,7 +199,7 @@ def _checked(case: Case, world: Path) -> Outcome:
     _require(case.says in outcome.said, case, f"does not say {case.says!r}: {outcome.said}")
     _require(case.expected in (None, outcome.code), case, f"left with {outcome.code}, not {case.expected}: {outcome.said}")
     if outcome.code == 2:
-        names = ("grid.yaml", "command line", " GiB, but each of ", *(name for name, _ in case.beside))
+        names = ("grid.yaml", "command line", " GiB, but a pack may take ", *(name for name, _ in case.beside))
         told = not case.beside or any(name in outcome.said for name in names)
         _require(told, case, f"names neither file nor line: {outcome.said!r}")
         _require(bool(re.search(r"\w{2}", outcome.said)), case, f"says nothing of use: {outcome.said!r}")

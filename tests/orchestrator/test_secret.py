@@ -1,5 +1,6 @@
 """Files that hold a secret: from their first moment no other user can read them."""
 
+import errno
 import os
 import stat
 from pathlib import Path
@@ -35,6 +36,25 @@ def test_it_is_its_owners_alone_whenever_it_can_be_seen(tmp_path, open_umask, mo
     assert write_secret(path, "abc")
     assert seen == [0o600, "abc"] and mode(path) == 0o600 and path.read_text() == "abc"
     assert list(tmp_path.iterdir()) == [path]
+
+
+@pytest.mark.parametrize("number", [errno.EPERM, errno.EOPNOTSUPP, errno.ENOSYS])
+def test_a_file_system_without_hard_links_takes_it_too(tmp_path, open_umask, monkeypatch, number):
+    def fails(*_: object) -> None:
+        raise OSError(number, os.strerror(number))
+
+    monkeypatch.setattr(os, "link", fails)
+    path = tmp_path / "secret"
+    assert [write_secret(path, text) for text in ("first", "second")] == [True, False]
+    assert (path.read_text(), mode(path), list(tmp_path.iterdir())) == ("first", 0o600, [path])
+
+
+def test_a_file_system_that_cannot_sync_takes_it_too(tmp_path, monkeypatch):
+    def fails(descriptor: int) -> None:
+        raise OSError(errno.EINVAL, os.strerror(errno.EINVAL))
+
+    monkeypatch.setattr(os, "fsync", fails)
+    assert write_secret(tmp_path / "secret", "abc")
 
 
 def test_the_first_of_two_stays_and_an_empty_file_open_to_all_is_none(tmp_path, open_umask):

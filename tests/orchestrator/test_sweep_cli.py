@@ -157,3 +157,15 @@ def test_a_network_that_no_pack_can_hold_is_refused(small_grid, sweep_here, resu
     assert not Path(results).exists()
     assert connect(results).execute("select count(*) from cells").fetchall() == [(0,)]
     assert connect(results).execute("select count(*) from plans").fetchall() == [(0,)]
+
+
+@pytest.mark.slow
+def test_the_fuzzer_takes_the_memory_for_what_names_the_fault(tmp_path):
+    from tests.fuzz.cases import Case, check, in_world
+    from tests.fuzz.world import make_world
+
+    grid = b"sweep: s\ngrids: [{task: same_different, L: 4, d: 1000000, width: 1000000, gamma: 1, seed: 0}]\n"
+    world = make_world(tmp_path / "world")
+    with in_world(world):  # which finds 16 GiB
+        case = Case("sweep", ("grid.yaml", "--dry-run"), grid, beside=(("own.py", b""),), expected=2)
+        assert "but a pack may take 12.8 here" in check(case, world).said

@@ -59,6 +59,14 @@ def test_a_large_pack_takes_the_memory_of_several():
     assert machine.most_bytes("cpu") == int(MEMORY_SHARE * 40 * GIB)
 
 
+@pytest.mark.parametrize("at_once", [None, 4, 1])
+def test_a_small_pack_keeps_the_memory_of_a_core_however_few_train_at_once(at_once):
+    """A second sweep on the same Ray finds the rest."""
+    machine = of(Node(16, 64 * GIB), at_once=at_once)
+    kept = [machine.reserved(int(MEMORY_SHARE * gib * GIB)) / MEMORY_SHARE / GIB for gib in (0.3, 4, 4.1, 15, 64, 99)]
+    assert kept == pytest.approx([4, 4, 8, 16, 64, 64])
+
+
 def wide(seed: int) -> PlannedCell:
     return planned(seed=seed, d=512, width=100_000, sigma2=1.0, steps=1000)
 
@@ -95,6 +103,6 @@ def test_the_forecast_waits_until_a_large_pack_has_its_memory():
 @pytest.mark.parametrize(("at_once", "slots"), [(None, 66), (1, 1)])
 def test_this_machine_counts_what_this_process_may_use(monkeypatch, at_once, slots):
     monkeypatch.setattr(forecasts, "cores", lambda: 2)
-    monkeypatch.setattr(forecasts, "_available_bytes", lambda: 22 * GIB)
+    monkeypatch.setattr(forecasts, "available_bytes", lambda: 22 * GIB)
     machine = forecasts.this_machine(Resources(gpus_per_pack=0, cpus_per_pack=0.03), at_once)
     assert (machine.slots, machine.bytes_per_pack) == (slots, int(MEMORY_SHARE * 22 * GIB) // slots)

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from orchestrator.ray import causes
+from tests.two_users import two_users
 
 GIB = 2**30
 
@@ -78,6 +79,22 @@ def test_a_place_that_another_user_owns_is_named_with_its_owner(monkeypatch, tmp
     said = causes.foreseen()
     assert f"go into {tmp_path}/ray (TMPDIR={tmp_path}), which belongs to user " in said
     assert "Permission denied; set RAY_TMPDIR to a directory of your own" in said
+
+
+FORBIDDEN = "from orchestrator.ray import causes; print(causes.foreseen()); print('logs:', causes.logs())"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["TMPDIR", "RAY_TMPDIR"])
+def test_a_place_below_another_users_private_folder_is_told_with_its_owner(name):
+    with two_users() as (one, other, _):
+        env = one.environment() | {name: str(other.home / "t" / "below")}
+        other.home.chmod(0o700)
+        done = subprocess.run(
+            [one.python, "-c", FORBIDDEN], **one.options(), env=env, cwd=one.home, capture_output=True, text=True, check=True
+        )
+        place = f"{other.home} ({name}={other.home}/t/below), which belongs to user {other.name}"
+        assert f"{place} and cannot be entered by user {one.name}: " in done.stdout and done.stdout.endswith("\nlogs: \n")
 
 
 def test_a_file_in_its_place(tmp_path):
@@ -207,17 +224,18 @@ cluster.START_S = cluster.JOIN_S = 0.2
 cluster.causes.foreseen = lambda: ""
 cluster.causes.found = lambda error: ""  # this machine may be busy
 cluster._knock = cluster.ray.init = lambda *args, **options: time.sleep(60)
-with cluster.joined({address!r}):
+with cluster.joined({address!r}, [lambda: print("given back", flush=True)]):
     pass
 """
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("address", "said"), [(None, "Ray does not start here: "), ("h:1", "the Ray cluster at 'h:1' has not let")]
+    ("address", "code", "said"), [(None, 1, "Ray does not start here: "), ("h:1", 2, "the Ray cluster at 'h:1' has not let")]
 )
-def test_a_start_that_hangs_ends_at_its_limit(address, said):
+def test_a_start_that_hangs_ends_at_its_limit(tmp_path, address, code, said):
     done = subprocess.run(
         [sys.executable, "-c", HANGS.format(address=address)], capture_output=True, text=True, check=False, timeout=50
     )
-    assert done.returncode == 1 and said in done.stderr and "for 0.2 s" in done.stderr, done.stderr
+    assert (done.returncode, done.stdout) == (code, "given back\n"), done.stderr
+    assert said in done.stderr and "for 0.2 s" in done.stderr and not list(tmp_path.glob("sweep-*"))

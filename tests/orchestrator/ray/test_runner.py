@@ -389,7 +389,7 @@ def test_a_worker_lost_between_two_packs_costs_no_pack(noisy_grid, results, tmp_
     assert connect(results).execute("select status, count(*) from cells group by all").fetchall() == [("ok", 2)]
 
 
-def test_a_pack_asks_for_its_places_in_the_memory():
+def test_a_pack_asks_for_whole_parts_of_the_memory():
     """Small packs ask for the same, so that Tune hands workers on; no pack asks for more than a node has."""
     from orchestrator.plan.machine import Node
     from orchestrator.ray.runner import _placement

@@ -33,6 +33,48 @@ def test_interrupted_while_it_starts(which, small_grid, start, results):
     assert "Traceback" not in out
 
 
+HANGS = """
+import threading
+from orchestrator.running.interrupts import ends_after
+def reason(): {reason}
+with ends_after(0, reason, 2, [lambda: print("given back", flush=True)]):
+    threading.Event().wait()
+"""
+
+
+@pytest.mark.parametrize(
+    ("reason", "said"), [("return 'the cause'", "the cause"), ("raise PermissionError('no right')", "no right")]
+)
+def test_what_hangs_ends_even_if_the_cause_cannot_be_looked_for(reason, said):
+    done = subprocess.run(
+        [sys.executable, "-c", HANGS.format(reason=reason)], capture_output=True, text=True, cwd=ROOT, check=False, timeout=60
+    )
+    assert (done.returncode, done.stdout) == (2, "given back\n") and said in done.stderr, done.stderr
+
+
+ANSWERS = """
+import threading
+from orchestrator.running.interrupts import ends_after
+asked, go = threading.Event(), threading.Event()
+def reason():
+    asked.set()
+    go.wait()
+    return "too late"
+with ends_after(0, reason):
+    asked.wait()
+go.set()
+for timer in threading.enumerate():
+    if isinstance(timer, threading.Timer):
+        timer.join()
+print("goes on")
+"""
+
+
+def test_what_answers_while_the_cause_is_looked_for_goes_on():
+    done = subprocess.run([sys.executable, "-c", ANSWERS], capture_output=True, text=True, cwd=ROOT, check=False, timeout=60)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "goes on\n", "")
+
+
 @pytest.mark.parametrize(("end", "said"), [("os._exit(1)", True), ("os.kill(os.getpid(), 9)", True), ("pass", False)])
 def test_an_end_without_a_word_is_noticed(end, said):
     code = f"import os; from orchestrator.running.interrupts import ends_noticed\nwith ends_noticed(): {end}"
