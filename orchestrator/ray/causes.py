@@ -1,6 +1,7 @@
 """Causes of a Ray that does not start on this machine, each in a line with its remedy. Knows no Ray.
 
-What can be known beforehand is looked at beforehand. After a failure the same is looked at again, then what may have run short.
+What can be known beforehand is looked at beforehand. After a failure the same is looked at again, then what the error names. What
+runs short on the machine at that time may be the cause or not: it is told beside what Ray said.
 """
 
 import errno
@@ -8,7 +9,7 @@ import os
 import shutil
 import socket
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from glob import glob
 from pathlib import Path
 from pwd import getpwuid
@@ -40,9 +41,13 @@ def foreseen() -> str:
 
 
 def found(error: BaseException) -> str:
-    """Why Ray did not start, as far as this machine shows it after the error; empty if nothing is found."""
-    looks: tuple[Callable[[], str], ...] = (lambda: foreseen(), lambda: _run_out(error), _little_memory, _small_disk, _busy)
-    return next(filter(None, (look() for look in looks)), "")
+    """Why Ray did not start, as this machine shows it or the error names it; empty if nothing is found."""
+    return foreseen() or _run_out(error)
+
+
+def circumstances() -> str:
+    """What runs short on this machine now, which may have kept Ray from starting; empty if nothing does."""
+    return "; ".join(filter(None, (look() for look in (_little_memory, _small_disk, _busy))))
 
 
 def logs() -> str:

@@ -163,10 +163,12 @@ def _too_late() -> str:
 
 
 def _not_started(cause: str, said: str = "") -> StartError:
-    """The error with the cause, or if none was found with what Ray said and where its logs are."""
-    logs = causes.logs()
-    known = cause or f"no cause was found on this machine. Ray said: {said}{f' Its logs: {logs}' if logs else ''}"
-    return StartError(f"Ray does not start here: {known}. --debug trains in this process, without Ray")
+    """The error with the cause, or if none was found with what Ray said, what else was the case, and where Ray's logs are."""
+    known = [cause]
+    if not cause:
+        told = {"Ray said": said.rstrip("."), "At the same time": causes.circumstances(), "Its logs": causes.logs()}
+        known = ["no cause was found on this machine", *(f"{what}: {text}" for what, text in told.items() if text)]
+    return StartError(f"Ray does not start here: {'. '.join(known)}. --debug trains in this process, without Ray")
 
 
 def machine_of_cluster(want: Resources, max_concurrent: int | None = None) -> Machine:
