@@ -22,6 +22,7 @@ from console.terminal import stop
 from console.words import counted
 from store.database import locked
 from store.files import Files, ResultsError, open_files
+from store.sql import literal
 from store.views import VIEWS, connect, run
 
 app = typer.Typer(add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None)
@@ -105,7 +106,7 @@ def _stream(files: Files, sql: str, form: str, as_it_is: bool) -> None:
             found = connection.sql(query)  # the user's own text, so that an error points into it
             source = _json_source(query, found) if form == "json" else f"FROM ({query}\n)"
             try:
-                connection.execute(f"COPY ({source}) TO '{aside}' ({FORMATS[form]})")
+                connection.execute(f"COPY ({source}) TO {literal(str(aside))} ({FORMATS[form]})")
             except duckdb.ConversionException as error:  # without the quoted line, which the user did not type
                 raise duckdb.ConversionException(str(error).split("\n\nLINE ")[0]) from None
 

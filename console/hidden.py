@@ -14,7 +14,8 @@ ROOT = Path(__file__).resolve().parents[1]
 
 def _packages() -> tuple[str, ...]:
     """The packages of this project, as its source or what is installed of it names them."""
-    if (ROOT / "pyproject.toml").is_file():
+    source = ROOT / "pyproject.toml"  # another package may have left its own in site-packages
+    if source.is_file() and 'name = "sweep-orchestrator"' in source.read_text(errors="replace"):
         return tuple(sorted(marker.parent.name for marker in ROOT.glob("*/py.typed")))
     from importlib.metadata import PackageNotFoundError, distribution
 

@@ -39,7 +39,9 @@ def up(file: File, join_s: Annotated[int, typer.Option(help="Seconds that worker
     """Start the cluster, or bring a running cluster to this file and this commit. Its machines install the project first."""
     cluster = _checked(file)
     _make_token()
-    if differ := uncommitted(cluster.path.parent):
+    if (differ := uncommitted(cluster.path.parent)) is None:
+        told(f"warning: git does not say whether files in {cluster.path.parent} differ from the commit that the cluster gets")
+    elif differ:
         told(f"not committed, so not on the cluster: {', '.join(differ[:5])}{' ...' if len(differ) > 5 else ''}")
     if cluster.on_premises:
         _forget_earlier(cluster)

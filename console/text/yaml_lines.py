@@ -125,7 +125,7 @@ def parse_yaml(
         return (reader.item(root) if root is not None else None), reader.mistakes
     except yaml.MarkedYAMLError as error:
         if quick:
-            return parse_yaml(text, where, lines)
+            return parse_yaml(text, where, lines, versions_agree=versions_agree)
         mark = error.problem_mark or error.context_mark
         reason = " ".join(part for part in (error.context, error.problem) if part)
         if "'<stream end>'" in reason and error.context_mark:
@@ -133,7 +133,7 @@ def parse_yaml(
         return None, [Mistake(mark.line + 1 if mark else None, f"not YAML: {reason}")]
     except yaml.reader.ReaderError as error:
         if quick:
-            return parse_yaml(text, where, lines)
+            return parse_yaml(text, where, lines, versions_agree=versions_agree)
         line = text.count("\n", 0, error.position) + 1
         return None, [Mistake(line, f"not a text file: it holds the character {chr(error.character)!a}")]
     except (yaml.YAMLError, ValueError, OverflowError) as error:
@@ -193,6 +193,8 @@ class _Reader:
             if not isinstance(key, yaml.ScalarNode):
                 self._mistake(key, "a key must be a word, not a list or a mapping")
                 continue
+            if self.versions_agree and not key.tag.endswith(":merge"):
+                self._value(key)  # programs may differ in it as they may in a value
             item = replace(self.item(value), key_line=self._line(key))
             if key.tag.endswith(":merge"):
                 for source in item.items:

@@ -91,9 +91,11 @@ def load_cluster_file(path: str | Path) -> ClusterFile:
     return ClusterFile(path.absolute(), config)
 
 
-def uncommitted(folder: Path) -> list[str]:
-    """Files in the folder that differ from its commit. The cluster gets the commit, without these changes."""
-    return [line[3:] for line in (git(folder, "status", "--porcelain") or "").splitlines()]
+def uncommitted(folder: Path) -> list[str] | None:
+    """Files in the folder that differ from its commit; None if git does not say. The cluster gets the commit, without these
+    changes."""
+    said = git(folder, "status", "--porcelain")
+    return None if said is None else [line[3:] for line in said.splitlines()]
 
 
 def _problems(config: Any, folder: Path) -> Iterator[str]:

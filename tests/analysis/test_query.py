@@ -33,6 +33,12 @@ def python(*words: str) -> "subprocess.CompletedProcess[str]":
     return subprocess.run([sys.executable, *words], capture_output=True, text=True, timeout=60)
 
 
+def test_temporary_files_may_lie_anywhere(store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "it's").mkdir()
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "it's"))
+    assert ask(store, "SELECT count(*) AS n FROM cells", "--format", "csv").stdout.split() == ["n", "3"]
+
+
 def test_table(store: Store) -> None:
     found = ask(store, "SELECT L, best_test_acc AS acc, reason, finished_at FROM cells ORDER BY L; -- all", "--format", "table")
     assert found.exit_code == 0

@@ -13,6 +13,7 @@ from orchestrator.code import ROOT, TRAINS, commit
 from orchestrator.ray.cluster_file import uncommitted
 from store import provenance
 from store.provenance import brief, commit_of
+from tests.sweeps import wait_for
 
 
 @pytest.fixture
@@ -85,10 +86,19 @@ def test_a_repository_around_the_installed_package_is_not_its_own(other, monkeyp
 def test_a_git_that_does_not_answer_is_ended_with_what_it_started(project, tmp_path, monkeypatch):
     stuck = tmp_path / "bin" / "git"
     stuck.parent.mkdir()
-    stuck.write_text('#!/bin/sh\nsleep 60 &\necho $! > "$0.pid"\nwait\n')
+    stuck.write_text('#!/bin/sh\nsleep 600 &\necho $! > "$0.part" && mv "$0.part" "$0.pid"\nwait\n')
     stuck.chmod(0o755)
     monkeypatch.setenv("PATH", f"{stuck.parent}{os.pathsep}{os.environ['PATH']}")
-    monkeypatch.setattr(provenance, "GIT_S", 0.3)
+    communicate = subprocess.Popen.communicate
+
+    def once_it_has_started(process, *args, timeout=None):
+        """A time limit that no busy machine reaches before the stub has said what it started."""
+        if timeout:
+            wait_for(stuck.with_name("git.pid").exists, 60)
+            timeout = 0.01
+        return communicate(process, *args, timeout=timeout)
+
+    monkeypatch.setattr(subprocess.Popen, "communicate", once_it_has_started)
     assert commit() == ""
     assert not psutil.pid_exists(pid := int(stuck.with_name("git.pid").read_text())) or (
         psutil.Process(pid).status() == psutil.STATUS_ZOMBIE

@@ -67,11 +67,12 @@ def test_what_is_refused(text, said, quick, file):
 
 @pytest.mark.parametrize(("text", "other"), [("yes", "True"), ("0600", "384"), ("1:30", "90"), ("1e-3", "'1e-3'")])
 def test_what_another_program_would_read_otherwise_is_refused_where_one_reads_the_file(text, other, file):
-    path = file(f"a: '{text}'\nb: {text}")
-    assert read_yaml(path)
-    with pytest.raises(NotYamlError) as raised:
-        read_yaml(path, versions_agree=True)
-    assert str(raised.value).startswith(f"{path}:2: some programs read {text} as {other}, others as ")
+    for line in (f"b: {text}", f"? {text}\n: b"):
+        path = file(f"a: '{text}'\n{line}")
+        assert read_yaml(path)
+        with pytest.raises(NotYamlError) as raised:
+            read_yaml(path, versions_agree=True)
+        assert str(raised.value).startswith(f"{path}:2: some programs read {text} as {other}, others as ")
 
 
 def test_no_other_module_reads_yaml():
