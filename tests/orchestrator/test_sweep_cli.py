@@ -169,3 +169,20 @@ def test_the_fuzzer_takes_the_memory_for_what_names_the_fault(tmp_path):
     with in_world(world):  # which finds 16 GiB
         case = Case("sweep", ("grid.yaml", "--dry-run"), grid, beside=(("own.py", b""),), expected=2)
         assert "but a pack may take 12.8 here" in check(case, world).said
+
+
+def test_a_ray_that_hangs_at_its_start_leaves_no_lease(small_grid, sweep_here, results, monkeypatch):
+    from orchestrator.ray import cluster
+
+    held = []
+
+    def hangs(address, on_leaving):
+        held.append(list(Path(results, "leases").iterdir()))
+        for give_back in on_leaving:
+            give_back()
+        held.append(list(Path(results, "leases").iterdir()))
+        raise cluster.StartError("it hangs")
+
+    monkeypatch.setattr(cluster, "joined", hangs)
+    assert sweep_here(small_grid).returncode == 1
+    assert [len(leases) for leases in held] == [1, 0]
