@@ -46,7 +46,7 @@ def found(error: BaseException) -> str:
 
 
 def circumstances() -> str:
-    """What runs short on this machine now, which may have kept Ray from starting; empty if nothing does."""
+    """The shortage on this machine now that may have kept Ray from starting; empty if nothing does."""
     return "; ".join(filter(None, (look() for look in (_little_memory, _small_disk, _busy))))
 
 

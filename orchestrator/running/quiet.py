@@ -32,4 +32,4 @@ def words_apart(console: Console) -> Iterator[None]:
                 os.dup2(own, descriptor)
                 os.close(own)
             sys.stdout, sys.stderr = python
-            console.file = python[1]
+            console.file = None  # type: ignore[assignment]  # standard error again, whichever it is from now on

@@ -122,7 +122,7 @@ def test_a_mistake_names_what_there_is_and_writes_nothing(measured, tmp_path, wo
     assert not (tmp_path / "out").exists()
 
 
-@pytest.mark.parametrize(("folder", "why"), [("/proc/figures", "No such file"), ("{tmp}/file/figures", "Not a directory")])
+@pytest.mark.parametrize(("folder", "why"), [("/proc/figures", "Permission denied"), ("{tmp}/file/figures", "Not a directory")])
 @pytest.mark.parametrize("figure", ["curve", "1c"])
 def test_a_folder_that_cannot_be_written_is_told_before_anything_is_drawn(measured, tmp_path, monkeypatch, figure, folder, why):
     for name in ("_own", "_of_paper"):

@@ -160,6 +160,18 @@ def test_words_of_ray_reach_nobody(capfd):
     assert said.err == "ours\nours too\n"
 
 
+def test_a_console_keeps_no_standard_error_that_was_replaced_for_a_while(capsys, monkeypatch):
+    from orchestrator.running.quiet import words_apart
+
+    console = Console(stderr=True)
+    with monkeypatch.context() as replaced, open(os.devnull, "w") as another:
+        replaced.setattr(sys, "stderr", another)
+        with words_apart(console):
+            pass
+    console.print("heard")
+    assert capsys.readouterr().err == "heard\n"
+
+
 CLOSED_BESIDE_A_FROZEN_RAYLET = """
 import os, signal, threading
 import psutil
