@@ -94,6 +94,11 @@ def run_and_leave(command: Callable[[], object], quiet_pipe: bool = False) -> No
     sys.stdout, sys.stderr = (writer(n, like=like) for n, like in ((1, sys.stdout), (2, sys.stderr)))
     code: object = 0
     try:
+        os.getcwd()
+    except FileNotFoundError:
+        print("the current directory was deleted; go to another one (`cd`), and start it again", file=sys.stderr)
+        leave(2)
+    try:
         command()
     except SystemExit as error:
         code = error.code

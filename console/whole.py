@@ -33,7 +33,11 @@ def whole(file: Path, aside: str = "", durable: bool = False) -> Iterator[Binary
         part.unlink(missing_ok=True)
         raise
     if durable:
-        _sync_folder(file.parent)
+        try:
+            _sync_folder(file.parent)
+        except OSError as error:
+            said = f"it is written, but a power cut may undo that, as its folder cannot be brought to the disk ({error.strerror})"
+            raise OSError(error.errno, said) from error
 
 
 def write_whole(file: Path, content: str | bytes) -> None:
@@ -70,11 +74,16 @@ def lock_file(file: Path) -> Iterator[TextIO]:
 
 def share(made: int | Path, folder: Path) -> None:
     """Give a new file (its descriptor) or a new folder in `folder` the rights that the group has there, if the folder is shared.
+    Its owner may read and write it in any case.
 
     The umask says what a user's private files look like. It says nothing of a folder that is made for several: members of the
     group must be able to read and replace what others wrote there. Nobody gets more than in the folder itself.
     """
     above, own = os.stat(folder), os.stat(made)
+    owners = 0o700 if stat.S_ISDIR(own.st_mode) else 0o600
+    if own.st_mode & owners != owners:  # an umask that takes the rights of the user's own
+        os.chmod(made, stat.S_IMODE(own.st_mode) | owners)
+        own = os.stat(made)
     if not _is_shared(above.st_mode):
         return
     try:

@@ -287,9 +287,14 @@ def _refuse_too_large(queue: PackQueue, later: Sequence[int]) -> None:
     for i in queue.too_large(later)[:1]:
         fewer = ", or fewer samples P or chains" if queue.plan[i].cell.training.family == "sampling" else ""
         need, have = (n / 2**30 for n in (queue.pack_bytes([i]), queue.machine.most_bytes(queue.choice(i)[1])))
+        process = queue.cost.rates.process_bytes / 2**30
         raise SweepError(
             f"{queue.plan[i].cell.describe()} needs {need:,.1f} GiB, but a pack may take {have:,.1f} here, even alone: "
-            f"take a smaller width, input or test set{fewer}"
+            + (
+                f"a process without networks takes {process:,.1f}: ask for more memory (from the batch system or the container)"
+                if process >= have
+                else f"take a smaller width, input or test set{fewer}"
+            )
         )
 
 

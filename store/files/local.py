@@ -49,6 +49,10 @@ class LocalFiles:
         probe = temporary("probe")
         try:
             self.write(probe, b"probe")
+        except ResultsError as error:
+            why = error.__cause__
+            said = f"cannot write in {self.root}: {why.strerror if isinstance(why, OSError) else error}"
+            raise ResultsError(said) from error
         finally:
             self.delete(probe)
         for folder in folders:

@@ -129,6 +129,7 @@ def test_jobs_of_two_users_share_a_directory(slurm):
             grid = place / f"{user.name}.yaml"
             grid.write_text(OF_USERS.format(name=user.name, values=values))
             settings = {"RESULTS": str(results), "JOIN_SECONDS": "200", "SCRATCH": str(user.home / "t")}
+            settings |= {"XDG_CACHE_HOME": str(user.home / ".cache"), "NUMBA_CACHE_DIR": ""}  # not those of the tests
             path = f"{user.commands('ray')}:{slurm.env['PATH']}"
             command = ["sbatch", "--parsable", "--nodes=2", "--cpus-per-task=1", f"--output={user.home}/%j.log"]
             job_id = slurm.run(

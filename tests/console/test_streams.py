@@ -42,10 +42,20 @@ def test_the_exit_code_is_that_of_the_work_and_a_line_says_what_is_lost(redirect
 
 
 def test_a_pipe_that_nobody_reads_ends_no_work(tmp_path):
-    work = f"import time; time.sleep(0.3); {SAYS}; open({str(tmp_path / 'kept')!r}, 'w').write('x')"
+    gone = "import select; seen = select.poll(); seen.register(1, select.POLLERR); seen.poll(60_000)"  # until the reader has gone
+    work = f"{gone}; {SAYS}; open({str(tmp_path / 'kept')!r}, 'w').write('x')"
     code, _, err = ran(work, "| true")
     assert code == 0 and (tmp_path / "kept").read_text() == "x"
     assert err == "err\nstandard output cannot be written (Broken pipe): what belongs there is lost\n"
+
+
+@pytest.mark.parametrize("command", ["plan x.yaml", "query 'SELECT 1'", "store status", "figure curve", "report"])
+def test_a_working_directory_that_was_deleted_is_a_line(tmp_path, command):
+    script = f'mkdir "$1/gone" && cd "$1/gone" && rmdir "$1/gone" && "$0" -m commands.main {command}'
+    words = ["bash", "-c", script, sys.executable, str(tmp_path)]
+    done = subprocess.run(words, capture_output=True, text=True, env=os.environ | {"PYTHONPATH": str(ROOT)}, timeout=60)
+    said = "the current directory was deleted; go to another one (`cd`), and start it again\n"
+    assert (done.returncode, done.stdout, done.stderr.splitlines(keepends=True)[-1:]) == (2, "", [said])
 
 
 @pytest.mark.parametrize("redirected", [">&-", ">/dev/full"])

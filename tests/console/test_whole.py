@@ -57,6 +57,8 @@ MODES = [
     (OF_GROUP, 0o022, 0o664, 0o775),
     (PRIVATE, 0o022, 0o644, 0o755),
     (PRIVATE, 0o077, 0o600, 0o700),
+    (SETGID, 0o777, 0o660, 0o2770),
+    (PRIVATE, 0o777, 0o600, 0o700),
     (PUBLIC, 0o077, 0o600, 0o700),
     (PUBLIC, 0o022, 0o644, 0o755),
 ]
