@@ -83,6 +83,15 @@ def answers() -> None:
     _is_answer = True
 
 
+def folder_gone() -> str:
+    """The words for a person whose current directory was deleted; empty if it is there."""
+    try:
+        os.getcwd()
+    except FileNotFoundError:
+        return "the current directory was deleted; go to another one (`cd`), and start it again"
+    return ""
+
+
 def run_and_leave(command: Callable[[], object], quiet_pipe: bool = False) -> NoReturn:
     """Run the command, then end the process at once, with its exit code.
 
@@ -93,10 +102,8 @@ def run_and_leave(command: Callable[[], object], quiet_pipe: bool = False) -> No
         signal.signal(signal.SIGPIPE, signal.SIG_DFL)
     sys.stdout, sys.stderr = (writer(n, like=like) for n, like in ((1, sys.stdout), (2, sys.stderr)))
     code: object = 0
-    try:
-        os.getcwd()
-    except FileNotFoundError:
-        print("the current directory was deleted; go to another one (`cd`), and start it again", file=sys.stderr)
+    if gone := folder_gone():
+        print(gone, file=sys.stderr)
         leave(2)
     try:
         command()

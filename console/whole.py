@@ -102,7 +102,7 @@ def share(made: int | Path, folder: Path) -> None:
 
 
 def _is_shared(mode: int) -> bool:
-    """Whether a folder of this mode is one that a group works in. A sticky one that all may write, such as /tmp, is not."""
+    """True for the mode of a folder that a group works in, false for a sticky one that all may write, such as /tmp."""
     public = mode & stat.S_ISVTX and mode & stat.S_IWOTH
     return bool(mode & (stat.S_ISGID | stat.S_IWGRP)) and not public
 

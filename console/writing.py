@@ -7,8 +7,6 @@ from pathlib import Path
 
 from console.terminal import stop
 
-ANYBODY = 0o222
-"""The rights to write, of owner, group and others."""
 RANDOM = 8
 """Characters that the name of a temporary file adds."""
 
@@ -48,8 +46,8 @@ def _try(folder: Path, name: str) -> None:
     system = os.statvfs(folder)
     if system.f_flag & os.ST_RDONLY or not os.access(folder, os.W_OK | os.X_OK):
         raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(folder))
-    if not system.f_blocks and not os.stat(folder).st_mode & ANYBODY:  # /proc and what lies in it
-        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(folder))
     if not system.f_blocks:
+        if not os.stat(folder).st_mode & 0o222:  # nobody may write there, as in /proc
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(folder))
         with tempfile.NamedTemporaryFile(dir=folder, prefix=f".{name}."):
             pass

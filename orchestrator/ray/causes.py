@@ -14,6 +14,7 @@ from glob import glob
 from pathlib import Path
 from pwd import getpwuid
 
+from console.streams import folder_gone
 from trainables.limits import available_bytes, cores
 
 STORE_BYTES = 200 * 2**20
@@ -37,7 +38,7 @@ def temporary_folder() -> tuple[str, Path]:
 
 def foreseen() -> str:
     """Why Ray cannot start here, as far as that can be seen without trying; empty if nothing speaks against it."""
-    return next(filter(None, (look() for look in (_folder_gone, _long_names, _unwritable, _no_loopback))), "")
+    return next(filter(None, (look() for look in (folder_gone, _long_names, _unwritable, _no_loopback))), "")
 
 
 def found(error: BaseException) -> str:
@@ -55,14 +56,6 @@ def logs() -> str:
     ray = temporary_folder()[1] / "ray"
     found = glob(f"session_*_{os.getpid()}/logs", root_dir=ray)  # a folder that cannot be entered has none
     return str(ray / max(found)) if found else ""
-
-
-def _folder_gone() -> str:
-    try:
-        os.getcwd()
-    except FileNotFoundError:
-        return "the current directory was deleted; go to another one (`cd`), and start it again"
-    return ""
 
 
 def _long_names() -> str:

@@ -66,7 +66,7 @@ class Joined:
     """The Ray that this process has joined."""
 
     nodes_may_join: bool = False
-    """Whether it is a cluster, to which more nodes may come."""
+    """True for a cluster, to which more nodes may come, false for a local Ray."""
     scratch: str = ""
     """The scratch directory of a local Ray, with its token."""
 

@@ -182,7 +182,7 @@ def test_what_confirms_may_end_halfway_to_a_rival(expected, more):
         ({"equal": 1, "within": 0.14}, {"rivals": [1.27, 5]}, "halfway from 1 to the rival 1.27"),
         ({"at_least": 1.2, "at_most": 2}, {"law": 1.5, "rivals": [1]}, "halfway from 1.5 to the rival 1"),
         ({"at_least": 1.25}, {"law": 1.5, "rivals": [1, 3]}, "halfway from 1.5 to the rival 3"),
-        # As logarithms, which ratios are compared by, 2.8 and 7.4 meet at 4.6; as numbers at 5.1.
+        # Ratios are compared by their logarithms: halfway between 2.8 and 7.4 is 4.6, not 5.1 as of the numbers.
         ({"at_most": 4.8}, {"law": 2.83, "rivals": [7.37], "kind": "threshold_ratio"}, "halfway from 2.83 to the rival 7.37"),
         ({"at_most": 1.1}, {"rivals": [1]}, "lets in the rival 1"),
         ({"equal": 1, "within": 0.1}, {"law": 1}, "either `law` or `equal`"),

@@ -54,7 +54,7 @@ def test_one_trains_on_and_merges_and_copies_what_the_other_wrote() -> None:
 
 
 def test_a_directory_that_one_user_did_not_share_is_refused_before_training() -> None:
-    """As an older version left it: the root is shared, the folders in it are not."""
+    """The root is shared and the folders in it are not, which older versions left behind."""
     with two_users() as (one, other, place):
         (place / "few.yaml").write_text(GRID.format(name="few", values="[3]"))
         (place / "more.yaml").write_text(GRID.format(name="more", values="[3, 4]"))

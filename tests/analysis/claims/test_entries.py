@@ -126,7 +126,7 @@ RIVAL = re.compile(r"\brivals?\b|[Hh]alfway|[Hh]alf of the (?:distance|way)")
 
 @named([claim for claim in CLAIMS if RIVAL.search(claim.because)])
 def test_an_entry_that_speaks_of_a_rival_states_its_value(claim):
-    """So that its tolerance is held to half of the distance when the file is read."""
+    """The tolerance is then held to half of the distance when the file is read."""
     assert claim.rivals
 
 
