@@ -87,8 +87,10 @@ def test_every_command_that_may_decide_a_claim_plans(undecided, tmp_path):
     assert again == {"same_different", "psvrt", "pentomino", "cifar100", "he3"}
     for command, tasks in several.items():
         grid = planned(command)
-        assert {p.cell.task.name for p in grid.cells} == tasks, command
+        trained = {p.cell.task.name for p in grid.cells}
+        assert tasks <= trained, command  # a grid may hold networks of other claims, too
         if "seed=" in command:
+            assert trained == tasks, command
             assert all(p.save == {"curves"} for p in grid.cells), command
 
 
