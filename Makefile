@@ -1,6 +1,8 @@
 # make sweep   installs into .venv what is missing and runs the default grid
-# make test    installs what is missing and runs the fast tests, two files at a time: 5 minutes on 2 cores
-# make slow    the slow ones: half an hour, the paper's numbers at full length
+# make test    installs what is missing and runs the fast tests: 4 minutes on 2 cores
+# make slow    the slow ones that .ci/run runs, too: 10 minutes
+# make nightly   the rest: hosts, Slurm, full lengths, a campaign of faults, bad input by the thousand: an hour, and a table
+# make durations   all tests, to renew what tests/durations.txt says of how long they take: an hour
 # make evidence   trains what evidence/ lacks (some 12 hours on 2 cores, in parts if you like) and writes docs/verdicts.md
 # make lint    format, lint, types and import rules
 # make notebook   installs JupyterLab into .venv and opens examples/first_sweep.ipynb in it
@@ -18,7 +20,7 @@ N ?= 2
 unexport PYTHONDONTWRITEBYTECODE
 RUN := PATH="$(CURDIR)/.venv/bin:$$PATH"
 
-.PHONY: help sweep test slow evidence lint notebook docs pictures install lock clean
+.PHONY: help sweep test slow nightly durations evidence lint notebook docs pictures install lock clean
 help:
 	@sed -n 's/^# \(make\|Another\)/\1/p' Makefile
 
@@ -38,13 +40,21 @@ sweep: install
 	@command -v sweep >/dev/null || echo "So that your shell finds the command sweep: . .venv/bin/activate"
 
 # A worker that dies ends the run: pytest-xdist, asked to start another one, may wait for ever.
+PYTEST := $(PY) -m pytest --max-worker-restart 0
 test: install
-	@$(PY) -m pytest -n $(N) --dist loadfile --max-worker-restart 0
+	@$(PYTEST) -n $(N) --dist worksteal
 
-# One file more than N at once: many of these tests wait for Ray.
+# One worker more than N: many of these tests wait for Ray.
 slow: install
-	@$(PY) -m pytest -m "slow and not alone" -n $$(($(N) + 1)) --dist loadfile --max-worker-restart 0 -rA
-	@$(PY) -m pytest -m "slow and alone" -rA
+	@$(PYTEST) -m "slow and not nightly" -n $$(($(N) + 1)) --dist loadfile
+
+nightly: install
+	@.ci/packages
+	@$(PY) -m tests.nightly
+
+durations: install
+	@$(PYTEST) -m "not alone" -n $(N) --dist loadfile --keep-durations
+	@$(PYTEST) -m alone --keep-durations
 
 # Each sweep trains what neither evidence/ nor RESULTS has, and is kept as soon as it is done. Status 1, some networks failed, stops nothing.
 evidence: install

@@ -15,27 +15,38 @@ from uuid import uuid4
 
 import pytest
 
+from tests import durations
 from tests.s3_endpoint import Endpoint, endpoint
 
 for name in [name for name in os.environ if name.startswith("GIT_")]:  # tests that a hook of git runs make repositories, too
     del os.environ[name]
 
-SLOW = Path(__file__).with_name("slow.txt")
-"""The tests that `make test` leaves to `make slow`, besides those that are marked."""
-UNKNOWN = pytest.StashKey[list[str]]()
-"""Lines of SLOW that name no test that was collected."""
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--keep-durations", action="store_true", help="renew the lines of tests/durations.txt")
 
 
-def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Mark the tests that slow.txt lists, and keep the lines that name no test (tests/test_slow.py)."""
-    listed = {line for line in SLOW.read_text().splitlines() if not line.startswith("#")}
-    named = set()
-    for item in items:
-        names = {item.nodeid, item.nodeid.split("[")[0], item.nodeid.split("::")[0]} & listed
-        if names:
-            item.add_marker("slow")
-            named |= names
-    config.stash[UNKNOWN] = sorted(listed - named)
+class Failures:
+    """Names each failed test at once: pytest-xdist prints a letter, and the name at the end."""
+
+    def __init__(self, config: pytest.Config) -> None:
+        self.config = config
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        terminal = self.config.pluginmanager.get_plugin("terminalreporter")
+        if report.failed and terminal:
+            crash = getattr(report.longrepr, "reprcrash", None)
+            terminal.write_line(f"\nFAILED {report.nodeid} - {crash.message.splitlines()[0] if crash else report.when}")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.pluginmanager.register(Failures(config))
+    if config.getoption("--keep-durations"):
+        config.pluginmanager.register(durations.Measuring())
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    durations.mark(items, durations.read())
 
 
 @pytest.hookimpl(trylast=True)

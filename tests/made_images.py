@@ -6,7 +6,6 @@ from pathlib import Path
 
 import numpy as np
 import torch
-from torchvision.models import vgg16
 
 from trainables.basics import Array
 
@@ -64,6 +63,8 @@ def _photographs(rng: np.random.Generator, patterns: Array, each: int) -> tuple[
 
 def make_weights(file: Path, seed: int = 0, older_format: bool = False) -> None:
     """The convolutions of a VGG-16, named as in torchvision's file, drawn so that activations stay of order 1 [He 2015]."""
+    from torchvision.models import vgg16  # seconds, which most tests of made images spare
+
     with torch.device("meta"):
         shapes = {name: tensor.shape for name, tensor in vgg16().features.state_dict().items()}
     rng = torch.Generator().manual_seed(seed)

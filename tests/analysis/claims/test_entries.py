@@ -56,7 +56,6 @@ def full_grid(claim):
     return f"grids/{full}.yaml" if there else None
 
 
-@pytest.mark.slow
 @named([claim for claim in OF_NETWORKS if full_grid(claim)])
 def test_its_networks_are_in_the_full_grid_too(claim):
     """All claims of a quick grid are then judged by the full one, and it trains none of their networks again."""
@@ -70,26 +69,28 @@ def is_decided(claim, value, verdict, folder):
     assert one.verdict == verdict, f"made {value:g}, expected {claim.expected}: {one.why}: {one.measured}"
 
 
-def like_none_before(claims):
-    """Claims, marked slow where one before has the same kind of measurement with the same arguments, whatever their values."""
+def one_of_each_kind(claims):
+    """Claims, left to the night where one before has the same kind of measurement with the same arguments, whatever their values."""
     seen = set()
     for claim in claims:
         kind = (claim.measure["kind"], *sorted(claim.measure))
-        yield pytest.param(claim, id=claim.id, marks=[pytest.mark.slow] if kind in seen else [])
+        yield pytest.param(claim, id=claim.id, marks=[pytest.mark.nightly] if kind in seen else [])
         seen.add(kind)
 
 
-@pytest.mark.parametrize("claim", list(like_none_before(OF_NETWORKS)))
+@pytest.mark.parametrize("claim", list(one_of_each_kind(OF_NETWORKS)))
 def test_a_store_decides_it(claim, tmp_path):
     agrees, *_, beyond = values(claim)
     is_decided(claim, *agrees, tmp_path / "agrees")
     is_decided(claim, *beyond, tmp_path / "beyond")
 
 
-@pytest.mark.slow
-@named([claim for claim in OF_NETWORKS if np.isfinite(claim.expected.region).all()])
+TWO_SIDED = [claim for claim in OF_NETWORKS if np.isfinite(claim.expected.region).all()]
+
+
+@pytest.mark.parametrize("claim", list(one_of_each_kind(TWO_SIDED)))
 def test_a_store_below_what_it_allows_contradicts_it(claim, tmp_path):
-    """The other side of claims that allow an interval, where the measure reaches below it: hundreds of a quarter of a second."""
+    """The other side of claims that allow an interval, where the measure reaches below it."""
     for value, verdict in values(claim)[1:-1]:
         is_decided(claim, value, verdict, tmp_path)
 

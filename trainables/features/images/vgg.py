@@ -11,7 +11,6 @@ import torch
 from rich.console import Console
 from rich.progress import track
 from torch import Tensor, nn
-from torchvision.models import vgg16
 
 from console.words import first_line
 from trainables.basics import Array, TaskError
@@ -25,6 +24,8 @@ MEAN, DEVIATION = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)
 
 def network(layer: Layer, weights_file: Path) -> nn.Sequential:
     """VGG-16 up to this layer. TaskError if the file does not hold its convolutions; the file's other tensors are ignored."""
+    from torchvision.models import vgg16  # takes seconds
+
     with torch.device("meta"):  # neither memory nor time for weights that are replaced
         features: nn.Sequential = vgg16().features
     saved, found = loaded(weights_file), dict[str, Tensor]()

@@ -16,7 +16,6 @@ import pytest
 import torch
 from pydantic import ValidationError
 from rich.console import Console
-from torchvision.models import vgg16
 
 from tests.made_images import make_images, make_weights
 from trainables.cell import cell_of, lazy_gamma
@@ -93,6 +92,8 @@ def train(engine, cells):
 
 
 def test_sizes_are_those_of_torchvisions_network(cifar_folder):
+    from torchvision.models import vgg16
+
     x = torch.empty(1, 3, 32, 32, device="meta")
     with torch.device("meta"):
         features = vgg16().features

@@ -1,0 +1,149 @@
+"""What each test takes: measured, kept in `durations.txt`. From it follows which tests are slow, and which wait for the night.
+
+`pytest --keep-durations` renews the lines of the tests that it runs (`make durations`: of all). A test takes what it takes itself
+and what the fixtures take that it shares with others of its file, so that it is slow whoever comes first.
+"""
+
+import time
+from collections import Counter, defaultdict
+from collections.abc import Generator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+FILE = Path(__file__).with_suffix(".txt")
+SLOW_S = 1.0
+"""From here on `make test` leaves a test to `.ci/run`."""
+NIGHTLY_S = 20.0
+"""From here on `.ci/run` leaves a test to `make nightly`, unless it is marked as a `guard`."""
+KEPT = 1.5
+"""Times between which a new measurement leaves the old one: lines change with tests, and not with what else the machine does."""
+
+HEAD = f"""\
+# Seconds of tests and of fixtures that tests of a file share, where they are {SLOW_S:g} or more: renewed by `make durations`.
+# A line is a test with its parameters, or a test with all of them, of which the longest counts, or all other tests of a file.
+"""
+
+
+def read(file: Path = FILE) -> dict[str, float]:
+    """Name -> seconds. A name is a test's, with or without its parameters, or a fixture's: `its file::name`."""
+    lines = (line.split(maxsplit=1) for line in file.read_text().splitlines() if line and not line.startswith("#"))
+    return {name: float(seconds) for seconds, name in lines}
+
+
+def shared_by(item: pytest.Item) -> list[str]:
+    """Names of the fixtures of its file that an item shares with other tests. Those of a whole session are nobody's."""
+    found = item._fixtureinfo.name2fixturedefs if isinstance(item, pytest.Function) else {}
+    return [_name(defs[-1]) for defs in found.values() if defs[-1].scope in ("module", "class", "package")]
+
+
+def _name(fixture: "pytest.FixtureDef[Any]") -> str:
+    return f"{fixture.baseid}::{fixture.argname}"
+
+
+def seconds(item: pytest.Item, known: dict[str, float]) -> float:
+    """What an item takes; 0 if that is less than `SLOW_S` or unknown."""
+    own = known.get(item.nodeid, known.get(item.nodeid.split("[")[0], 0.0))
+    return own + sum(known.get(name, 0.0) for name in shared_by(item))
+
+
+def mark(items: list[pytest.Item], known: dict[str, float]) -> None:
+    """Mark what is `slow`, and what of it is `nightly`; and put first what says most in a second, files of many quick tests."""
+    fast = Counter[str]()
+    for item in items:
+        took = seconds(item, known)
+        if item.get_closest_marker("alone") or (took >= NIGHTLY_S and not item.get_closest_marker("guard")):
+            item.add_marker("nightly")
+        if took >= SLOW_S or item.get_closest_marker("nightly"):
+            item.add_marker("slow")
+        else:
+            fast[_file(item.nodeid)] += 1
+        if any(name in known for name in shared_by(item)):
+            item.add_marker(pytest.mark.xdist_group(_file(item.nodeid)))  # so that one worker makes what they share
+    items.sort(key=lambda item: known.get(_file(item.nodeid), 0.0) / max(1, fast[_file(item.nodeid)]))
+
+
+def _file(name: str) -> str:
+    return name.split("::")[0]
+
+
+def renewed(old: dict[str, float], measured: dict[str, float], there: set[str]) -> dict[str, float]:
+    """The old lines with what was measured, one for all parameters of a test where all of them are slow.
+
+    Arguments:
+        measured: Seconds by test with its parameters and by fixture.
+        there: Tests and fixtures of all files that were collected. What else has a line in one of these files is gone.
+    """
+    files = {_file(name) for name in there}
+    lines = {name: seconds for name, seconds in old.items() if _file(name) not in files}
+    tests, rest = defaultdict(list), defaultdict(list)
+    for name in there:
+        tests[name.split("[")[0]].append(name)
+    for test, cases in tests.items():
+        now = {}
+        for case in cases:
+            before = old.get(case, old.get(test, 0.0))
+            took = _same_or_new(before, measured.get(case, before))
+            if took >= (SLOW_S / KEPT if before else SLOW_S):
+                now[case] = took
+            else:
+                rest[_file(case)].append(case)
+        lines |= {test: max(now.values())} if len(now) == len(cases) else now
+    for file, cases in rest.items():
+        whole = sum(measured[case] for case in cases) if measured.keys() >= set(cases) else old.get(file, 0.0)
+        lines[file] = _same_or_new(old.get(file, 0.0), whole)
+    return lines
+
+
+def _same_or_new(before: float, after: float) -> float:
+    return before if before / KEPT <= after <= before * KEPT else after
+
+
+def write(lines: dict[str, float], file: Path = FILE) -> None:
+    file.write_text(HEAD + "".join(f"{float(f'{seconds:.2g}'):g} {name}\n" for name, seconds in sorted(lines.items())))
+
+
+class Measuring:
+    """The plugin. Workers of pytest-xdist time fixtures and say what they collected; where reports arrive it adds up."""
+
+    def __init__(self) -> None:
+        self.took: dict[str, float] = defaultdict(float)
+        self.there: set[str] = set()
+        self.made: list[tuple[str, float]] = []
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_fixture_setup(self, fixturedef: "pytest.FixtureDef[Any]") -> Generator[None, Any, Any]:
+        began = time.perf_counter()
+        try:
+            return (yield)
+        finally:
+            if fixturedef.scope != "function":
+                self.made.append((_name(fixturedef), time.perf_counter() - began))
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_makereport(self) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+        report = yield
+        report.user_properties = [*report.user_properties, ("made", self.made)]
+        self.made = []
+        return report
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        self.took[report.nodeid] += report.duration
+        for name, seconds in dict(report.user_properties).get("made", ()):
+            self.took[report.nodeid] -= seconds
+            self.took[name] = max(seconds, self.took[name])
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
+        self.there |= {item.nodeid for item in items} | {name for item in items for name in shared_by(item)}
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_testnodedown(self, node: Any) -> None:
+        self.there |= set(getattr(node, "workeroutput", {}).get("there", ()))
+
+    def pytest_sessionfinish(self, session: pytest.Session) -> None:
+        if hasattr(session.config, "workeroutput"):
+            session.config.workeroutput["there"] = sorted(self.there)
+        else:
+            write(renewed(read(), self.took, self.there))
