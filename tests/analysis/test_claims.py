@@ -134,6 +134,8 @@ def test_theories_that_claims_name_keep_nobody_waiting():
         ((1.0, 0.85, 1.15), "not enough data"),
         ((1.2, 1.11, 1.3), "contradicted"),
         ((0.8, 0.7, 0.89), "contradicted"),
+        ((1.15, 1.05, 1.25), "not enough data"),  # the mean lies outside, the interval does not
+        ((0.85, 0.75, 0.95), "not enough data"),
         ((1.0, np.nan, np.nan), "not enough data"),
         ((1.0, 0.9, 1.1), "confirmed"),
     ],

@@ -5,18 +5,21 @@ import subprocess
 import sys
 import threading
 import time
+from collections.abc import Iterator
+from itertools import count
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from store.files import ResultsError
+from store.files import Entry, Files, ResultsError
 from store.snapshot import take
 from store.store import Store
 from store.upkeep import compact as module
 from store.upkeep.check import check
 from store.upkeep.compact import compact
 from store.views import VIEWS, connect, fetch
+from tests.store.conftest import Age
 from tests.store_rows import flip_bits, keys, names, row, rows
 
 COMPACTOR = """
@@ -81,6 +84,18 @@ def test_merged_files_go_later_or_now(store: Store, monkeypatch: pytest.MonkeyPa
     assert third.merged == 2  # the new pack and the small compacted file
     assert len(third.deleted) == 2
     assert len(fetch(store.results, "FROM cells")) == 126
+
+
+def test_files_stay_after_they_are_merged_however_old_they_are(store: Store, age: Age) -> None:
+    """A reader may have listed them just before."""
+    fill(store)
+    for entry in store.files.entries("packs"):
+        age(store, entry.path, 10 * module.GRACE_S)
+    done = compact(store.files)
+    assert done.deleted == [] and len(done.waiting) == 17
+    for path in done.written:
+        age(store, path, 2 * module.GRACE_S)
+    assert sorted(compact(store.files).deleted) == sorted(done.waiting)
 
 
 def test_compacted_files_are_sorted_and_deduplicated(store: Store) -> None:
@@ -176,6 +191,25 @@ def test_crash_at_each_step_loses_nothing(store: Store, monkeypatch: pytest.Monk
     assert contents(store) == before
     compact(store.files, now=True)
     assert contents(store) == before
+
+
+def test_a_compaction_between_any_two_listings_of_a_reader_hides_nothing(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    entries = type(store.files).entries
+    for moment in range(4):  # packs, failed packs, and twice the compacted files
+        for i in range(2):
+            store.commit(f"p{moment}-{i}", rows(100 * moment + 10 * i, 10))
+        calls = count()
+
+        def listed(
+            files: Files, folder: str, hidden: bool = False, calls: Iterator[int] = calls, moment: int = moment
+        ) -> list[Entry]:
+            if next(calls) == moment:
+                compact(store.files, now=True)
+            return entries(files, folder, hidden)
+
+        with monkeypatch.context() as patch:
+            patch.setattr(type(store.files), "entries", listed)
+            assert sum(file.n_rows for file in take(store.files).rows) == 20 * (moment + 1)
 
 
 def test_never_a_wrong_count_beside_writers_and_compactors(store: Store) -> None:

@@ -1,6 +1,7 @@
 """The Tune runner from inside: checkpoints that spare work, GPU shares, and packs that fail."""
 
 import os
+import pickle
 import threading
 import time
 from collections import Counter
@@ -31,7 +32,16 @@ from orchestrator.plan.machine import Machine  # noqa: E402
 from orchestrator.plan.packing import PackQueue  # noqa: E402
 from orchestrator.ray.cluster import ClusterError, joined  # noqa: E402
 from orchestrator.ray.controller import tuned  # noqa: E402
-from orchestrator.ray.runner import PackSearcher, PackTrainable, Reporter, TuneRunner, _after_memory_kill, _placement, runs  # noqa: E402
+from orchestrator.ray.runner import (  # noqa: E402
+    CHUNK,
+    PackSearcher,
+    PackTrainable,
+    Reporter,
+    TuneRunner,
+    _after_memory_kill,
+    _placement,
+    runs,
+)
 from orchestrator.running.driver import Sweep  # noqa: E402
 from orchestrator.running.work import Failure, Provenance  # noqa: E402
 from store.leases import Lease  # noqa: E402
@@ -319,6 +329,14 @@ def test_runs_keep_the_numbers_and_their_order(numbers):
     found = runs(numbers)
     assert [n for first, end in found for n in range(first, end)] == numbers
     assert all(end != first for (_, end), (first, _) in pairwise(found))
+
+
+def test_a_worker_finds_the_cells_of_a_pack_in_whichever_chunks_hold_them(noisy_grid, monkeypatch):
+    worker = pack_of(noisy_grid(1000))
+    worker.chunk = (-1, ())
+    worker.shared["chunks"] = [pickle.dumps(list(range(first, first + CHUNK))) for first in (0, CHUNK, 2 * CHUNK)]
+    monkeypatch.setattr("orchestrator.ray.runner.ray.get", lambda chunk: chunk)
+    assert worker._members(((5, 7), (2 * CHUNK - 1, 2 * CHUNK + 2), (3, 4))) == [5, 6, *range(2 * CHUNK - 1, 2 * CHUNK + 2), 3]
 
 
 def test_a_kill_by_rays_memory_monitor_does_not_end_the_sweep(noisy_grid, tmp_path, monkeypatch):

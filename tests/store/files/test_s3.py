@@ -264,6 +264,21 @@ def test_a_copy_that_is_gone_or_torn_is_made_again(place: str, tmp_path: Path) -
     assert Path(store.files.address(entry)).read_bytes() == whole
 
 
+def test_a_copy_gets_its_name_once_it_is_whole(place: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Another process may be reading what has the name."""
+    Store(place).commit("p", rows(0, 5))
+    write_bytes = Path.write_bytes
+
+    def half(path: Path, data: bytes) -> int:
+        write_bytes(path, data[: len(data) // 2])
+        assert not path.name.endswith(".parquet")
+        return write_bytes(path, data)
+
+    monkeypatch.setattr(Path, "write_bytes", half)
+    assert fetch(place, COUNT) == [(5, 5)]
+    assert [path.suffix for path in copies(tmp_path)] == [".parquet"]
+
+
 def test_copies_of_what_is_gone_are_removed(place: str, tmp_path: Path) -> None:
     store = Store(place)
     for i in range(3):
