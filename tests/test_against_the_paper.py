@@ -1,4 +1,4 @@
-"""Slow: the numbers of `grids/acceptance.yaml` and `acceptance_images.yaml` beside the paper's. `make slow` prints them.
+"""The numbers of `grids/acceptance.yaml` and `acceptance_images.yaml` beside the paper's. `make nightly` prints them.
 
 The networks are those of evidence/, or of the store that `ACCEPTANCE_RESULTS` names; other sweeps may share it. Seed 0 is trained
 anew and compared with what lies there.
