@@ -2,7 +2,6 @@
 
 import os
 import threading
-import time
 from collections import Counter
 from itertools import pairwise
 from pathlib import Path
@@ -37,6 +36,7 @@ from orchestrator.running.work import Failure, Provenance  # noqa: E402
 from store.leases import Lease  # noqa: E402
 from store.store import Store  # noqa: E402
 from store.views import connect  # noqa: E402
+from tests.sweeps import wait_for  # noqa: E402
 from trainables.basics import CardFault  # noqa: E402
 
 NOISY = """\
@@ -62,6 +62,17 @@ def sweep_of(grid, results, runner, pack_seconds=1e9, engine=None):
     queue = PackQueue(grid.cells, runner.machine(), CostModel(), engine, pack_seconds)
     queue.add(range(len(grid.cells)))
     return Sweep(grid, queue, store, Lease(store), Provenance(store.results, ""))
+
+
+def patient_cluster():
+    """Its head. Ray itself waits 30 s for a node."""
+    from ray.cluster_utils import Cluster
+
+    class Patient(Cluster):
+        def _wait_for_node(self, node, timeout=0):
+            super()._wait_for_node(node, 1e6)
+
+    return Patient(initialize_head=True, head_node_args={"num_cpus": 1, "include_dashboard": False})
 
 
 def pack_of(grid):
@@ -156,8 +167,7 @@ def test_a_killed_worker_goes_on_from_its_checkpoint(noisy_grid, results):
         sweep.progressed = note
 
         def kill_in_the_middle():
-            while not any(f > 0.4 for _, f in seen):
-                time.sleep(0.05)
+            wait_for(lambda: any(f > 0.4 for _, f in seen))
             for p in psutil.Process().children(recursive=True):
                 if "Trainable" in " ".join(p.cmdline()):
                     killed_at.append(len(seen))
@@ -167,7 +177,7 @@ def test_a_killed_worker_goes_on_from_its_checkpoint(noisy_grid, results):
         thread = threading.Thread(target=kill_in_the_middle, daemon=True)
         thread.start()
         runner.run(sweep)
-        thread.join(timeout=10)
+        thread.join()
     assert killed_at
     victim = next(pack_id for pack_id, f in seen if f > 0.4)
     before, after = ([f for p, f in part if p == victim] for part in (seen[: killed_at[0]], seen[killed_at[0] :]))
@@ -202,9 +212,7 @@ def test_a_gpu_that_pytorch_does_not_see_is_set_aside(noisy_grid, results):
 @pytest.mark.slow
 def test_the_cards_of_one_machine_are_set_aside_and_another_goes_on(noisy_grid, results):
     """Two machines with a card each; those of one cannot be used. Packs then go to the other's, told apart by Ray's labels."""
-    from ray.cluster_utils import Cluster
-
-    cluster = Cluster(initialize_head=True, head_node_args={"num_cpus": 1, "include_dashboard": False})
+    cluster = patient_cluster()
     try:
         nodes = [cluster.add_node(num_cpus=1, num_gpus=1) for _ in range(2)]
         with joined(cluster.address):
@@ -212,7 +220,7 @@ def test_the_cards_of_one_machine_are_set_aside_and_another_goes_on(noisy_grid, 
             config = {"device": "cuda", "share": 1.0, "avoided": (nodes[0].node_id,)}
             for _ in range(2):  # there is one such card, and none beside it
                 group = place(config).to_placement_group()
-                ray.get(group.ready(), timeout=60)
+                ray.get(group.ready())
                 (node,) = ray.util.placement_group_table(group)["bundles_to_node_id"].values()
                 assert node == nodes[1].node_id
                 ray.util.remove_placement_group(group)
@@ -222,10 +230,8 @@ def test_the_cards_of_one_machine_are_set_aside_and_another_goes_on(noisy_grid, 
 
 @pytest.mark.slow
 def test_two_nodes_share_the_results_and_the_checkpoints(noisy_grid, results):
-    from ray.cluster_utils import Cluster
-
     grid = noisy_grid(4000)
-    cluster = Cluster(initialize_head=True, head_node_args={"num_cpus": 1, "include_dashboard": False})
+    cluster = patient_cluster()
     try:
         cluster.add_node(num_cpus=1)
         with joined(cluster.address):
@@ -279,18 +285,27 @@ class Workers(tune.Callback):
 
 
 class SecondStartsLate(tune.Trainable):
-    """One step. The first worker is ready at once, each other one two seconds later, while the first ends many trials."""
+    """One step. The first worker is ready at once, each other one when the first has ended 30 trials; the first ends its last
+    trials only when another is ready or has been ended."""
+
+    n_ended = 0
 
     def setup(self, config, made=None):
+        self.made = made
         (made / str(os.getpid())).touch()
         if len(list(made.iterdir())) > 1:
-            time.sleep(2)
+            wait_for((made.parent / "many ended").exists)
+            (made.parent / "another is ready").touch()
 
     def reset_config(self, config):
         return True
 
     def step(self):
-        time.sleep(0.05)
+        SecondStartsLate.n_ended += 1
+        if self.n_ended == 30:
+            (self.made.parent / "many ended").touch()
+        if self.n_ended == 100:
+            wait_for(lambda: (self.made.parent / "another is ready").exists() or len(list(self.made.iterdir())) > 2)
         return {"done": True, "worker": os.getpid()}
 
 
