@@ -3,6 +3,7 @@
 import os
 import threading
 from collections import Counter
+from contextlib import suppress
 from itertools import pairwise
 from pathlib import Path
 from unittest.mock import Mock
@@ -46,6 +47,28 @@ grids:
 """
 
 
+@pytest.fixture(autouse=True)
+def nodes_take_their_time(monkeypatch):
+    """Ray gives a node 30 s to start and 30 s to be seen, which is too little on a busy machine."""
+    from ray._private import services
+
+    get_node, wait_for_node = services.get_node, services.wait_for_node
+
+    def found(*args):
+        nodes = []
+
+        def is_there():
+            with suppress(RuntimeError):
+                nodes.append(get_node(*args))
+            return bool(nodes)
+
+        wait_for(is_there)
+        return nodes[0]
+
+    monkeypatch.setattr(services, "get_node", found)
+    monkeypatch.setattr(services, "wait_for_node", lambda address, socket, timeout: wait_for_node(address, socket, 1e6))
+
+
 @pytest.fixture
 def noisy_grid(tmp_path):
     def make(steps):
@@ -62,17 +85,6 @@ def sweep_of(grid, results, runner, pack_seconds=1e9, engine=None):
     queue = PackQueue(grid.cells, runner.machine(), CostModel(), engine, pack_seconds)
     queue.add(range(len(grid.cells)))
     return Sweep(grid, queue, store, Lease(store), Provenance(store.results, ""))
-
-
-def patient_cluster():
-    """Its head. Ray itself waits 30 s for a node."""
-    from ray.cluster_utils import Cluster
-
-    class Patient(Cluster):
-        def _wait_for_node(self, node, timeout=0):
-            super()._wait_for_node(node, 1e6)
-
-    return Patient(initialize_head=True, head_node_args={"num_cpus": 1, "include_dashboard": False})
 
 
 def pack_of(grid):
@@ -152,12 +164,12 @@ def test_a_pack_whose_card_failed_three_times_goes_back(noisy_grid, results, arg
 
 
 @pytest.mark.slow
-def test_a_killed_worker_goes_on_from_its_checkpoint(noisy_grid, results):
+def test_a_killed_worker_goes_on_from_its_checkpoint(noisy_grid, results, monkeypatch):
     grid = noisy_grid(24000)
     with joined(None):
         runner = TuneRunner(Resources(), checkpoint_s=1.0)
         sweep = sweep_of(grid, results, runner)
-        seen, killed_at = [], []
+        seen, saved, killed_at = [], [], []
         progressed = sweep.progressed
 
         def note(pack_id, fraction):
@@ -165,9 +177,10 @@ def test_a_killed_worker_goes_on_from_its_checkpoint(noisy_grid, results):
             progressed(pack_id, fraction)
 
         sweep.progressed = note
+        monkeypatch.setattr(Reporter, "on_checkpoint", lambda *of, **info: saved.append(seen[-1]))
 
         def kill_in_the_middle():
-            wait_for(lambda: any(f > 0.4 for _, f in seen))
+            wait_for(lambda: any(f > 0.4 for _, f in saved))
             for p in psutil.Process().children(recursive=True):
                 if "Trainable" in " ".join(p.cmdline()):
                     killed_at.append(len(seen))
@@ -179,10 +192,8 @@ def test_a_killed_worker_goes_on_from_its_checkpoint(noisy_grid, results):
         runner.run(sweep)
         thread.join()
     assert killed_at
-    victim = next(pack_id for pack_id, f in seen if f > 0.4)
-    before, after = ([f for p, f in part if p == victim] for part in (seen[: killed_at[0]], seen[killed_at[0] :]))
-    # Checkpoints are due each second and are taken after a step of a second: it lost at most the last two steps.
-    assert min(after) >= before[-3]
+    victim, fraction = next((pack_id, f) for pack_id, f in saved if f > 0.4)
+    assert min(f for pack_id, f in seen[killed_at[0] :] if pack_id == victim) >= fraction
     assert connect(results).execute("select count(*), count(distinct cell_id) from cells where status = 'ok'").fetchone() == (
         2,
         2,
@@ -212,7 +223,9 @@ def test_a_gpu_that_pytorch_does_not_see_is_set_aside(noisy_grid, results):
 @pytest.mark.slow
 def test_the_cards_of_one_machine_are_set_aside_and_another_goes_on(noisy_grid, results):
     """Two machines with a card each; those of one cannot be used. Packs then go to the other's, told apart by Ray's labels."""
-    cluster = patient_cluster()
+    from ray.cluster_utils import Cluster
+
+    cluster = Cluster(initialize_head=True, head_node_args={"num_cpus": 1, "include_dashboard": False})
     try:
         nodes = [cluster.add_node(num_cpus=1, num_gpus=1) for _ in range(2)]
         with joined(cluster.address):
@@ -231,7 +244,9 @@ def test_the_cards_of_one_machine_are_set_aside_and_another_goes_on(noisy_grid, 
 @pytest.mark.slow
 def test_two_nodes_share_the_results_and_the_checkpoints(noisy_grid, results):
     grid = noisy_grid(4000)
-    cluster = patient_cluster()
+    from ray.cluster_utils import Cluster
+
+    cluster = Cluster(initialize_head=True, head_node_args={"num_cpus": 1, "include_dashboard": False})
     try:
         cluster.add_node(num_cpus=1)
         with joined(cluster.address):
