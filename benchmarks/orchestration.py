@@ -1,4 +1,5 @@
-"""`python -m benchmarks.orchestration`: time per network beyond training, beside the plain way of one Tune trial per network."""
+"""`python -m benchmarks.orchestration`: time per network beyond training, beside the plain way of one Tune trial per network; and
+the planning of 100,000 cells."""
 
 import logging
 import subprocess
@@ -11,6 +12,7 @@ from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
 
+from orchestrator.grid.load import load_grid
 from store.views import fetch
 from trainables.limits import cores
 
@@ -34,6 +36,17 @@ def sweep(n_cells: int) -> tuple[float, float]:
         ((cells, trained),) = fetch(results, "select count(*), sum(seconds) from cells where status = 'ok'")
         assert cells == n_cells, f"{cells} of {n_cells} cells"
         return wall, trained / cores()
+
+
+def plan(n_cells: int) -> float:
+    """Seconds of processor in which a grid of so many cells is read and planned."""
+    with tempfile.TemporaryDirectory() as folder:
+        grid = Path(folder, "grid.yaml")
+        grid.write_text(GRID.format(seeds=n_cells // 10))
+        started = time.process_time()
+        cells = len(load_grid(str(grid)).cells)
+        assert cells == n_cells, f"{cells} of {n_cells} cells"
+        return time.process_time() - started
 
 
 def plain(n_trials: int) -> tuple[float, float]:
@@ -82,7 +95,9 @@ def main() -> None:
     wall, trained = plain(PLAIN_TRIALS)
     each = f"{1e3 * (wall - trained) / PLAIN_TRIALS:.0f}"
     table.add_row("one Tune trial each", str(PLAIN_TRIALS), f"{wall:.1f}", f"{trained:.1f}", "", each)
-    Console(width=120).print(table)
+    console = Console(width=120)
+    console.print(table)
+    console.print(f"100,000 cells are planned in {plan(100_000):.1f} s of processor")
 
 
 if __name__ == "__main__":

@@ -29,21 +29,21 @@ class Lab:
         config["setup_commands"][-1] = f"ln -sfn {ROOT}/.venv {CHECKOUT}/.venv"
         (checkout / "lab.yaml").write_text(yaml.safe_dump(config))
 
-    def on(self, host: str, *words: str, timeout: float = 240, **environment: str) -> "subprocess.CompletedProcess[str]":
+    def on(self, host: str, *words: str, **environment: str) -> "subprocess.CompletedProcess[str]":
         """Run `python -m ...` in the host's checkout."""
-        return self.hosts[host].run("env", "-C", CHECKOUT, "python", "-m", *words, timeout=timeout, check=False, **environment)
+        return self.hosts[host].run("env", "-C", CHECKOUT, "python", "-m", *words, check=False, **environment)
 
-    def launch(self, verb: str, *words: str, timeout: float = 240) -> "subprocess.CompletedProcess[str]":
+    def launch(self, verb: str, *words: str) -> "subprocess.CompletedProcess[str]":
         """Run `orchestrator.launch VERB` on the laptop."""
-        return self.on("laptop", "orchestrator.launch", verb, "lab.yaml", *words, timeout=timeout)
+        return self.on("laptop", "orchestrator.launch", verb, "lab.yaml", *words)
 
     def sweep_command(self, *words: str) -> list[str]:
         """The words of a sweep on the head, to be started there."""
         return ["env", "-C", CHECKOUT, "python", "-m", "orchestrator.sweep", *words, "--address", "auto"]
 
-    def sweep(self, *words: str, timeout: float = 120) -> "subprocess.CompletedProcess[str]":
+    def sweep(self, *words: str) -> "subprocess.CompletedProcess[str]":
         """A sweep on the head, to its end."""
-        return self.hosts["head"].run(*self.sweep_command(*words), timeout=timeout, check=False)
+        return self.hosts["head"].run(*self.sweep_command(*words), check=False)
 
 
 def copy_tree(target: Path) -> None:

@@ -1,7 +1,11 @@
 """Helpers for tests of sweeps that are running."""
 
+import subprocess
 import time
+import urllib.request
 from collections.abc import Callable
+from pathlib import Path
+from typing import Any
 
 from store.views import connect
 
@@ -21,5 +25,23 @@ def wait_until(condition: Callable[[], bool], seconds: float, every: float = 0.0
     return True
 
 
-def wait_for(condition: Callable[[], bool], seconds: float = 120) -> None:
-    assert wait_until(condition, seconds, 0.2), "what was waited for did not come"
+def answers(url: str) -> bool:
+    """Whether a server does by now."""
+    try:
+        urllib.request.urlopen(url).close()
+    except OSError:
+        return False
+    return True
+
+
+def wait_for(condition: Callable[[], bool], process: "subprocess.Popen[Any] | None" = None, log: Path | None = None) -> None:
+    """Wait until it holds, however long that takes on a busy machine: pytest's limit ends what hangs. Where the process that is
+    to bring it about ends before, an AssertionError shows what it wrote, to its pipe or its log."""
+    while True:
+        ended = process is not None and process.poll() is not None
+        if condition():
+            return
+        if process is not None and ended:
+            said = log.read_text(errors="replace") if log else process.communicate()[0]
+            raise AssertionError(f"ended with {process.returncode} before what was waited for came: {said}")
+        time.sleep(0.05)

@@ -18,7 +18,7 @@ from tests.hosts import HOME, SHARED, Hosts
 from tests.lab import CHECKOUT, RESULTS, Lab
 from tests.sweeps import counts, wait_for
 
-pytestmark = [pytest.mark.slow, pytest.mark.alone, pytest.mark.ray, pytest.mark.timeout(1800)]
+pytestmark = [pytest.mark.slow, pytest.mark.alone, pytest.mark.ray]
 
 GRID = """\
 sweep: hosts
@@ -63,7 +63,7 @@ class Terminal:
 
     def __init__(self, command: list[str]) -> None:
         self._keys, inside = pty.openpty()
-        self._process = subprocess.Popen(command, stdin=inside, stdout=inside, stderr=inside, start_new_session=True)
+        self.process = subprocess.Popen(command, stdin=inside, stdout=inside, stderr=inside, start_new_session=True)
         os.close(inside)
         self._said: list[bytes] = []
         self._reader = threading.Thread(target=self._read)
@@ -77,9 +77,9 @@ class Terminal:
     def press(self, key: str) -> None:
         os.write(self._keys, key.encode())
 
-    def end(self, seconds: float) -> tuple[int, str]:
+    def end(self) -> tuple[int, str]:
         """Exit code, and all that was shown."""
-        code = self._process.wait(seconds)
+        code = self.process.wait()
         self._reader.join()
         return code, b"".join(self._said).decode(errors="replace")
 
@@ -87,8 +87,8 @@ class Terminal:
         return self
 
     def __exit__(self, *error: object) -> None:
-        self._process.kill()
-        self._process.wait()
+        self.process.kill()
+        self.process.wait()
         self._reader.join()
         os.close(self._keys)
 
@@ -123,12 +123,12 @@ def test_a_client_without_the_token_is_refused(lab, token):
     address = f"{lab.hosts.address('head')}:6379"
     done = lab.on(
         "laptop", "orchestrator.sweep", "hosts.yaml", "seed=99", "--results", f"{stranger}/results", "--address", address,
-        timeout=240, HOME=stranger,
+        HOME=stranger,
     )  # fmt: skip
     assert done.returncode == 2, done.stdout + done.stderr
     assert "refuses this account's token" in done.stderr
     if token:  # nor by way of Ray's own command, which without any token waits for ever
-        asked = lab.hosts["laptop"].run("ray", "status", "--address", address, check=False, timeout=240, HOME=stranger)
+        asked = lab.hosts["laptop"].run("ray", "status", "--address", address, check=False, HOME=stranger)
         assert asked.returncode != 0 and "Active" not in asked.stdout
 
 
@@ -154,9 +154,9 @@ def test_ctrl_c_reaches_a_sweep_that_was_submitted_and_drains_it(lab):
     results = str(lab.hosts.shared / "drained")
     words = ["python", "-m", "orchestrator.launch", "submit", "lab.yaml", "long.yaml", "--results", f"{SHARED}/drained"]
     with Terminal(lab.hosts["laptop"].command(["env", "-C", CHECKOUT, *words])) as terminal:
-        wait_for(lambda: Path(results, "packs").exists() and hosts_of(results), 600)
+        wait_for(lambda: Path(results, "packs").exists() and hosts_of(results), terminal)
         terminal.press("\x03")  # Ctrl-C
-        code, said = terminal.end(100)
+        code, said = terminal.end()
     assert code == 130, said
     assert "draining" in said
     rows, cells = counts(results)
@@ -169,10 +169,10 @@ def test_a_host_that_is_lost_costs_nothing_but_its_packs_in_flight(lab):
     words = (f"{HOME}/long.yaml", "seed=range(30)", "--results", shared)
     process = lab.hosts["head"].start(*lab.sweep_command(*words))
     try:
-        wait_for(lambda: Path(results, "packs").exists() and "worker" in hosts_of(results), 600)
+        wait_for(lambda: Path(results, "packs").exists() and "worker" in hosts_of(results), process)
         before = counts(results)[0]
         lab.hosts.kill("worker")
-        out, _ = process.communicate(timeout=600)
+        out, _ = process.communicate()
     finally:
         process.kill()
         process.stdout.close()  # left open, it fails the next test
@@ -194,13 +194,13 @@ def test_a_host_that_joins_amid_a_sweep_is_given_packs(lab):
     words = (f"{HOME}/long.yaml", "--results", f"{SHARED}/joined")
     process = lab.hosts["head"].start(*lab.sweep_command(*words))
     try:
-        wait_for(lambda: Path(results, "packs").exists() and hosts_of(results), 600)
+        wait_for(lambda: Path(results, "packs").exists() and hosts_of(results), process)
         assert hosts_of(results) == {"head"}
         lab.hosts.boot("worker")
-        wait_for(lambda: "worker" in hosts_of(results), 600)
+        wait_for(lambda: "worker" in hosts_of(results), process)
         [driver] = [pid for pid, words in lab.hosts["head"].processes().items() if "-m orchestrator.sweep" in words]
         os.kill(driver, signal.SIGINT)
-        out, _ = process.communicate(timeout=600)
+        out, _ = process.communicate()
     finally:
         process.kill()
         process.stdout.close()  # left open, it fails the next test
@@ -214,7 +214,7 @@ def test_down_leaves_nothing_running(lab):
         lab.hosts.boot("worker")
     done = lab.launch("down")
     assert done.returncode == 0, done.stdout + done.stderr
-    wait_for(lambda: not [words for host in ("head", "worker") for words in lab.hosts[host].processes().values()], 30)
+    wait_for(lambda: not [words for host in ("head", "worker") for words in lab.hosts[host].processes().values()])
     after = lab.sweep(f"{HOME}/hosts.yaml", "seed=99", "--results", RESULTS)
     assert after.returncode == 2
     assert "no Ray cluster answers at 'auto'" in after.stderr

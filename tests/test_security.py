@@ -7,7 +7,6 @@ import socket
 import stat
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -33,6 +32,7 @@ from store.upkeep.summary import summarise
 from store.views import fetch
 from store.weights import read_pictures
 from tests.store_rows import row, rows
+from tests.sweeps import wait_for
 
 ROOT = Path(__file__).resolve().parents[1]
 PACKAGES = ("console", "trainables", "store", "orchestrator", "analysis", "app", "benchmarks")
@@ -107,12 +107,14 @@ def test_the_app_listens_to_this_machine_alone(where: str, tmp_path: Path) -> No
     )
     try:
         process = psutil.Process(server.pid)
-        until = time.monotonic() + 120
         found: set[str] = set()
-        while not found and server.poll() is None and time.monotonic() < until:
-            time.sleep(0.2)
-            found = {c.laddr.ip for c in process.net_connections("tcp") if c.status == psutil.CONN_LISTEN}
-        assert found and found <= {"127.0.0.1", "::1"}
+
+        def listens() -> bool:
+            found.update(c.laddr.ip for c in process.net_connections("tcp") if c.status == psutil.CONN_LISTEN)
+            return bool(found)
+
+        wait_for(listens, server)
+        assert found <= {"127.0.0.1", "::1"}
     finally:
         server.kill()
         server.communicate()

@@ -52,7 +52,7 @@ class User:
         """Run Python with these words as this user, and return what it printed."""
         return subprocess.run(
             [self.python, *words], **self.options(), env=self.environment(), cwd=self.home, capture_output=True, text=True,
-            check=False, timeout=500,
+            check=False,
         )  # fmt: skip
 
     def commands(self, *programs: str) -> str:
@@ -109,7 +109,7 @@ def _remove(user: User) -> None:
     for process in left:
         with suppress(psutil.NoSuchProcess):
             process.kill()
-    psutil.wait_procs(left, timeout=60)
+    psutil.wait_procs(left)
     _accounts("userdel", user.name)
 
 

@@ -8,9 +8,19 @@ from streamlit.components.v2 import manifest_scanner
 from streamlit.testing.v1 import AppTest
 
 from analysis.apart import Apart
+from app.leading import Looking
 
 # Streamlit reads the metadata of every installed package at each `run` of an AppTest, a third of these tests' time.
 manifest_scanner.scan_component_manifests = cache(manifest_scanner.scan_component_manifests)
+
+RUN_S = 1800
+"""The limit for one run of a page, which only ends what hangs."""
+
+
+@pytest.fixture(autouse=True)
+def pages_wait_for_what_they_look_up(monkeypatch):
+    """Else, on a busy machine, they show the little that they know after a moment, until they run again."""
+    monkeypatch.setattr(Looking.look, "__defaults__", (None,))
 
 
 @pytest.fixture(scope="session")
@@ -57,7 +67,7 @@ def page(monkeypatch):
 
     def open_page(name, results, **query):
         monkeypatch.setattr(sys, "argv", ["app/main.py", "--results", str(results)])
-        shown = AppTest.from_function(script_of_page, default_timeout=300, args=(name,))
+        shown = AppTest.from_function(script_of_page, default_timeout=RUN_S, args=(name,))
         for key, value in query.items():
             shown.query_params[key] = value
         shown = shown.run()

@@ -9,6 +9,7 @@ from app.parts.scoreboard import section_html
 from app.script import PAGES
 from benchmarks.app import CHART, chromium, pick, server, settled
 from tests.analysis.test_board import judged
+from tests.app.conftest import RUN_S
 from tests.measured_store import measured_store
 
 pytestmark = [
@@ -42,7 +43,7 @@ def browser():
 def page(browser):
     """A page that fails the test where the console or a box on the page told of an error."""
     context = browser.new_context(viewport={"width": 1400, "height": 1000}, accept_downloads=True)
-    context.set_default_timeout(120_000)  # beside other work a page takes many times its usual second
+    context.set_default_timeout(1000 * RUN_S)
     shown = context.new_page()
     errors = []
     shown.on("pageerror", lambda error: errors.append(str(error)))

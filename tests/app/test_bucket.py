@@ -10,7 +10,7 @@ from analysis.data.source import state
 from analysis.sql.guarded import close_waiting, guarded_query
 from store.files import open_files
 from store.snapshot import FOLDERS, LOGS
-from tests.app.conftest import script_of_page
+from tests.app.conftest import RUN_S, script_of_page
 
 
 def copied(directory: str, uri: str) -> None:
@@ -28,7 +28,7 @@ def test_pages_show_what_is_in_the_bucket(small_results, bucket, monkeypatch):
     pages = []
     for results in (small_results, uri):
         monkeypatch.setattr(sys, "argv", ["app/main.py", "--results", results])
-        shown = AppTest.from_file(str(Path(app.__file__).parent / "script.py"), default_timeout=300).run()
+        shown = AppTest.from_file(str(Path(app.__file__).parent / "script.py"), default_timeout=RUN_S).run()
         assert not shown.exception and not shown.error, (shown.exception, shown.error)
         told = (text.value for text in (*shown.header, *shown.subheader, *shown.markdown))
         pages.append([text.replace(results, "RESULTS") for text in told])  # commands to type name the place
@@ -45,6 +45,6 @@ def test_sql_of_strangers_in_its_own_process(small_results, bucket):
 
 def test_an_address_that_cannot_work_is_an_error_on_the_page(s3, monkeypatch):
     monkeypatch.setattr(sys, "argv", ["app/main.py", "--results", "s3://not-there/x"])
-    shown = AppTest.from_function(script_of_page, default_timeout=300, args=("home",)).run()
+    shown = AppTest.from_function(script_of_page, default_timeout=RUN_S, args=("home",)).run()
     assert not shown.exception
     assert "there is no bucket 'not-there'" in shown.error[0].value

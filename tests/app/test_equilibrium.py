@@ -11,6 +11,7 @@ from analysis.theory.equilibrium.large_deviation import slope
 from orchestrator.grid.load import load_grid
 from store.store import Store
 from tests.analysis.test_sample_complexity import SD, SIZES, equilibrium_rows, onset
+from tests.app.conftest import RUN_S
 from tests.orchestrator.running.test_driver import run
 
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")  # Streamlit's own
@@ -53,7 +54,7 @@ def by_the_bound(tmp_path_factory):
 def opened(monkeypatch, name, results, **query):
     monkeypatch.setattr(sys, "argv", ["app/main.py", "--results", results])
     script = f"from app.screens import {name}\nfrom app.shared import results_directory\n{name}.show(results_directory())"
-    page = AppTest.from_string(script, default_timeout=300)
+    page = AppTest.from_string(script, default_timeout=RUN_S)
     for key, value in query.items():
         page.query_params[key] = value
     return page.run()

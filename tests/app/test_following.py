@@ -11,9 +11,6 @@ from app import leading
 from app.leading import Looking
 from app.parts import headlines
 
-WAIT_S = 300
-"""The process that checks claims gives way to all others, so it may take minutes; no test waits longer than it must."""
-
 
 def test_a_state_that_comes_during_a_question_is_asked_for_at_once(monkeypatch):
     asked, go_on = threading.Event(), threading.Event()
@@ -22,31 +19,31 @@ def test_a_state_that_comes_during_a_question_is_asked_for_at_once(monkeypatch):
     def showing(results):
         answer = next(answers)
         asked.set()
-        assert go_on.wait(30)
+        assert go_on.wait()
         return answer
 
     monkeypatch.setattr(leading, "showing", showing)
     looking = Looking("results")
     looking.look("early", wait_s=0)
-    assert asked.wait(30)
+    assert asked.wait()
     looking.look("late", wait_s=0)  # the store rests from here on: no later look brings a new state
     go_on.set()
-    assert looking.look("late", wait_s=30) == {"mine": frozenset({"curves"})}
+    assert looking.look("late", wait_s=None) == {"mine": frozenset({"curves"})}
     assert looking.n_changes == 2  # open pages run again
 
 
 def test_a_check_that_had_to_wait_starts_without_a_new_look(tmp_path):
     (simulated,) = [claim for claim in load_claims() if claim.id == "L2-exception"]
     found = Following(str(tmp_path), [simulated], pause_s=3600)
-    found.look("early", wait_s=WAIT_S)
-    assert found.running.result(WAIT_S) is None
+    found.look("early", wait_s=None)
+    assert found.running.result() is None
     found.look("late")
     assert found.token == "early"  # within the pause
     found.resume()
     assert found.token == "early"
     found.pause_s = 0
     found.resume()
-    assert found.token == "late" and found.running.result(WAIT_S) is None and found.waiting is None
+    assert found.token == "late" and found.running.result() is None and found.waiting is None
 
 
 def test_verdicts_that_are_not_known_yet_are_not_called_none(monkeypatch, tmp_path):
@@ -66,7 +63,7 @@ def test_a_server_that_starts_anew_shows_the_verdicts_of_the_last_one_at_once(mo
     asked, looked = [], threading.Event()
 
     def compute(work):
-        assert looked.wait(WAIT_S)
+        assert looked.wait()
         if work.func is likely_first:
             return claims
         asked.append(work.args[1][0].id)
@@ -75,12 +72,12 @@ def test_a_server_that_starts_anew_shows_the_verdicts_of_the_last_one_at_once(mo
     monkeypatch.setattr(first.apart, "compute", compute)
     assert first.look("now", wait_s=0).checked == []
     looked.set()
-    assert first.running.result(WAIT_S) is None
+    assert first.running.result() is None
     again = Following(results)
     monkeypatch.setattr(again.apart, "compute", compute)
     assert again.look("now") == (verdicts, 0, None) and again.running is None and len(asked) == 3
     assert again.look("later").checked == verdicts  # while they are checked anew
-    assert again.running.result(WAIT_S) is None and len(asked) == 6
+    assert again.running.result() is None and len(asked) == 6
     assert Following(str(tmp_path / "other")).known == {}
     monkeypatch.setattr(remembered, "CODE", "edited")
     assert Following(results).known == {}
@@ -107,15 +104,15 @@ def test_a_server_that_ends_amid_a_check_is_gone_on_from(monkeypatch, tmp_path):
 
     first = started()
     first.look("now")
-    assert str(first.running.exception(WAIT_S)) == "killed" and len(asked) == 3
+    assert str(first.running.exception()) == "killed" and len(asked) == 3
     dies[0] = 9
     again = started()
     assert len(again.known) == 3
     again.look("now")
-    assert again.running.result(WAIT_S) is None and sorted(asked) == sorted(verdicts)  # the last one alone
+    assert again.running.result() is None and sorted(asked) == sorted(verdicts)  # the last one alone
     other = started()
     other.look("later")
-    assert other.running.result(WAIT_S) is None and len(asked) == 8
+    assert other.running.result() is None and len(asked) == 8
 
 
 def test_torn_verdicts_are_checked_anew(monkeypatch, tmp_path):

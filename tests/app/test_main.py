@@ -22,7 +22,7 @@ from store.schema import PLAN_SCHEMA, PLANNED_FIND, parquet_bytes
 from store.store import Store
 from store.views import fetch
 from tests.analysis.test_board import judged
-from tests.app.conftest import script_of_page
+from tests.app.conftest import RUN_S, script_of_page
 from tests.pictured_store import pictured_store
 from tests.store_rows import OWN_KEYS, START, row, rows
 
@@ -39,7 +39,7 @@ def values(shown):
 
 def test_the_script_opens_the_first_page_and_an_empty_store_says_what_to_type(monkeypatch, tmp_path):
     monkeypatch.setattr(sys, "argv", ["app/main.py", "--results", str(tmp_path / "none")])
-    shown = AppTest.from_file(str(Path(app.__file__).parent / "script.py"), default_timeout=300).run()
+    shown = AppTest.from_file(str(Path(app.__file__).parent / "script.py"), default_timeout=RUN_S).run()
     assert not shown.exception
     assert shown.header[0].value == PAGES["home"][0]
     assert "python -m orchestrator.sweep grid.yaml" in shown.info[0].value
@@ -58,7 +58,7 @@ def test_theory_is_computed_apart_from_the_server_and_its_errors_are_on_the_page
 
     from app.theory import _theory_worker
 
-    shown = AppTest.from_function(script, default_timeout=300).run()
+    shown = AppTest.from_function(script, default_timeout=RUN_S).run()
     assert "theory of 2 more points" in said(shown) or shown.warning
     worker = _theory_worker()
     assert worker.asked["parent"].result(300) == os.getpid()
@@ -98,7 +98,7 @@ def test_a_page_does_not_run_by_itself_while_a_file_is_made_and_fetched(monkeypa
             shared._follow(st.session_state["results"])
 
     pause = downloads.Pause()
-    shown = AppTest.from_function(script, default_timeout=300)
+    shown = AppTest.from_function(script, default_timeout=RUN_S)
     shown.session_state["results"], shown.session_state[downloads._PAUSE] = str(tmp_path), pause
     during = []
     assert pause.during(lambda: during.append(shown.run().session_state["runs"]) or 7)() == 7
@@ -126,7 +126,7 @@ def test_the_csv_of_a_small_table_is_there_with_the_page(monkeypatch, n, at_once
 
     files = {}
     monkeypatch.setattr("streamlit.download_button", lambda label, data, *_, **__: files.update({label: data}))
-    assert not AppTest.from_function(script, default_timeout=300, args=(n,)).run().exception
+    assert not AppTest.from_function(script, default_timeout=RUN_S, args=(n,)).run().exception
     assert files["SQL"] == "SELECT 1\n" and callable(files["CSV"]) != at_once
     csv = files["CSV"] if at_once else files["CSV"]()
     assert csv.startswith("x\n0\n1\n2\n") and csv.count("\n") == n + 1
@@ -139,7 +139,7 @@ def test_a_results_uri_that_cannot_be_read_is_an_error_on_the_page(page):
 @pytest.mark.parametrize("options", [["--result-dir", "x"], ["elsewhere"], ["--results"]])
 def test_a_wrong_option_is_an_error_on_the_page(monkeypatch, options):
     monkeypatch.setattr(sys, "argv", ["app/main.py", *options])
-    shown = AppTest.from_function(script_of_page, default_timeout=300, args=("home",)).run()
+    shown = AppTest.from_function(script_of_page, default_timeout=RUN_S, args=("home",)).run()
     assert not shown.exception
     assert "-- --results DIR" in shown.error[0].value and "--results" in shown.error[0].value
 
@@ -170,7 +170,7 @@ def test_what_is_said_to_people_is_a_box_and_a_mistake_keeps_its_traceback(
     monkeypatch, capsys, small_results, module, error, box
 ):
     monkeypatch.setattr(sys, "argv", ["app/main.py", "--results", str(small_results)])
-    shown = AppTest.from_function(_failing, default_timeout=300, args=(module, error)).run()
+    shown = AppTest.from_function(_failing, default_timeout=RUN_S, args=(module, error)).run()
     assert [one.value for one in shown.error] == ([box] if box else [])
     assert [one.message for one in shown.exception] == ([] if box else ["two values are needed"])
     if error == "value" and box:  # C functions have no frame: what they raise looks like this project's own words

@@ -20,6 +20,7 @@ from store.questions import Question
 from store.store import Store
 from store.views import fetch
 from tests.analysis.test_board import judged
+from tests.app.conftest import RUN_S
 from tests.store_rows import OWN_KEYS, row
 
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")  # Streamlit's own
@@ -83,7 +84,7 @@ def opened(monkeypatch):
     def open_page(name, results, query=None):
         monkeypatch.setattr(sys, "argv", ["app/main.py", "--results", str(results)])
         script = f"from app.screens import {name}\nfrom app.shared import results_directory\n{name}.show(results_directory())"
-        page = AppTest.from_string(script, default_timeout=300)
+        page = AppTest.from_string(script, default_timeout=RUN_S)
         for key, value in (query or {}).items():
             page.query_params[key] = value
         return page.run()
@@ -421,7 +422,7 @@ def test_claims_come_as_they_are_checked(opened, filled, monkeypatch, claims_che
     claims._following.clear()
     page = opened("claims", filled)
     assert not page.exception
-    claims._following(filled).running.result(timeout=300)
+    claims._following(filled).running.result()
     page.run()
     assert not page.exception and not page.get("progress")
     counts = re.findall(r"<b>(.)</b> (\d+) ([a-z ]+)", html(page))

@@ -5,11 +5,8 @@ import signal
 import socket
 import subprocess
 import sys
-import time
 import tomllib
-from contextlib import suppress
 from pathlib import Path
-from urllib.request import urlopen
 
 import pytest
 from typer.testing import CliRunner
@@ -20,6 +17,7 @@ from console.hidden import PACKAGES
 from store.store import Store
 from store.views import fetch
 from tests.store_rows import row
+from tests.sweeps import answers, wait_for
 
 ROOT = Path(__file__).resolve().parents[2]
 SWEEP = str(Path(sys.executable).with_name("sweep"))
@@ -166,13 +164,9 @@ def test_ctrl_c_ends_the_app_without_a_word(tmp_path):
         port = free.getsockname()[1]
     words = [SWEEP, "app", "--results", str(tmp_path), "--port", str(port)]
     with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as server:
-        for _ in range(600):
-            with suppress(OSError):
-                urlopen(f"http://localhost:{port}/_stcore/health").close()
-                break
-            time.sleep(0.1)
+        wait_for(lambda: answers(f"http://localhost:{port}/_stcore/health"), server)
         server.send_signal(signal.SIGINT)
-        said, _ = server.communicate(timeout=60)
+        said, _ = server.communicate()
     assert server.returncode == 0 and "URL" in said
     assert "nanobind" not in said and "Aborted" not in said
 

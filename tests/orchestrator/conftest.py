@@ -54,7 +54,7 @@ def sweep(results: str) -> Command:
     def run(*args: Any) -> subprocess.CompletedProcess[str]:
         command = [*sweep_command(*args), "--results", results]
         env = os.environ | {"COLUMNS": "200"}
-        return subprocess.run(command, capture_output=True, text=True, cwd=ROOT, env=env, check=False, timeout=280)
+        return subprocess.run(command, capture_output=True, text=True, cwd=ROOT, env=env, check=False)
 
     return run
 
@@ -94,4 +94,5 @@ def start(results: str) -> Iterator[Callable[..., subprocess.Popen[str]]]:
     for process in started:
         if process.poll() is None:
             process.kill()
-        process.communicate()
+        if process.stdout and not process.stdout.closed:
+            process.communicate()

@@ -55,7 +55,7 @@ def test_kill_9_amid_training_then_the_same_command(grid, start, sweep, results,
     monkeypatch.setenv(DATA_DIR, str(cifar_folder))
     grid.write_text(IMAGES)
     process = start(grid, "--debug")
-    wait_for(lambda: counts(results)[0] > 0, 150)
+    wait_for(lambda: counts(results)[0] > 0, process)
     process.kill()
     process.wait()
     before = counts(results)[0]

@@ -94,7 +94,7 @@ def test_a_git_that_does_not_answer_is_ended_with_what_it_started(project, tmp_p
     def once_it_has_started(process, *args, timeout=None):
         """A time limit that no busy machine reaches before the stub has said what it started."""
         if timeout:
-            wait_for(stuck.with_name("git.pid").exists, 60)
+            wait_for(stuck.with_name("git.pid").exists)
             timeout = 0.01
         return communicate(process, *args, timeout=timeout)
 

@@ -4,7 +4,6 @@ import json
 import os
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import duckdb
@@ -22,11 +21,9 @@ def results(bucket: str) -> str:
     return f"s3://{bucket}/of/small"
 
 
-def command(*words: object, timeout: float = 200, **kwargs) -> "subprocess.CompletedProcess[str]":
+def command(*words: object, **kwargs) -> "subprocess.CompletedProcess[str]":
     line = [sys.executable, "-m", *map(str, words)]
-    return subprocess.run(
-        line, capture_output=True, text=True, env=os.environ | {"PYTHONPATH": str(ROOT)}, timeout=timeout, **kwargs
-    )
+    return subprocess.run(line, capture_output=True, text=True, env=os.environ | {"PYTHONPATH": str(ROOT)}, **kwargs)
 
 
 @pytest.mark.parametrize("how", [["--debug"], pytest.param([], marks=[pytest.mark.slow, pytest.mark.ray])], ids=["debug", "ray"])
@@ -40,7 +37,7 @@ def test_killed_and_run_again_every_cell_is_there_once(tmp_path, sweep, start, r
         "resources: {pack_seconds: 1}\n"
     )
     process = start(grid, *how)
-    wait_for(lambda: len(open_files(results).entries("packs")) > 0, seconds=240)
+    wait_for(lambda: len(open_files(results).entries("packs")) > 0, process)
     process.kill()
     process.wait()
     first, distinct = counts(results)
@@ -72,7 +69,7 @@ def test_two_drivers_on_one_grid(small_grid, results):
     line = [*sweep_command(small_grid, "--debug", "-q", "--results", results)]
     drivers = [subprocess.Popen(line, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) for _ in range(2)]
     for driver in drivers:
-        _, told = driver.communicate(timeout=200)
+        _, told = driver.communicate()
         assert driver.returncode == 0, told
     assert counts(results) == (12, 12)
     compact(open_files(results), now=True)
@@ -97,13 +94,12 @@ def test_two_drivers_on_one_grid(small_grid, results):
         ("s3://not-there/x", "there is no bucket 'not-there'"),
     ],
 )
-def test_what_cannot_work_is_told_at_once(small_grid, s3, tmp_path, module, words, where, told):
+def test_what_cannot_work_is_told_at_once(small_grid, s3, tmp_path, monkeypatch, module, words, where, told):
+    monkeypatch.setenv("SWEEP_S3_RETRY_S", "3600")  # whoever tries again does not end
     words = [word.format(grid=small_grid) for word in words]
-    began = time.monotonic()
     done = command(module, *words, "--results", where, cwd=tmp_path)
     assert (done.returncode, "Traceback" in done.stderr) == (2, False), done.stderr
     assert told in done.stderr
-    assert time.monotonic() - began < 60  # most of it is starting Python on a busy machine
     assert not [path for path in Path(tmp_path).iterdir() if path != small_grid]
 
 

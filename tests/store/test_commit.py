@@ -5,7 +5,6 @@ import os
 import pickle
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pyarrow as pa
@@ -21,6 +20,7 @@ from store.store import Store
 from store.upkeep.check import check
 from store.views import fetch
 from tests.store_rows import keys, names, row, rows
+from tests.sweeps import wait_for
 
 WRITER = """
 import os, sys, time
@@ -32,7 +32,7 @@ if hang:
     replace = os.replace
     def stop(*paths):
         print("before rename", flush=True)
-        time.sleep(60)
+        time.sleep(1e6)
     os.replace = stop
 else:
     store.commit(f"pack{first}", rows(1000 * first, 20, neurons=50))  # imports and first use take a while
@@ -187,8 +187,8 @@ def test_killed_before_the_rename_nobody_reads_it(tmp_path: Path) -> None:
 def test_killed_at_any_moment(results: str) -> None:
     store = Store(results)
     for i in range(3):
-        process = writer(results, 1000 * i)
-        time.sleep(0.02 + 0.0143 * i)
+        process, first = writer(results, 1000 * i), len(names(results))
+        wait_for(lambda most=first + i: len(names(results)) > most, process)
         end(process)
         whole = len(names(results))
         assert fetch(store.results, "SELECT count(*), count(DISTINCT cell_id) FROM cells") == [(20 * whole, 20 * whole)]
@@ -200,7 +200,7 @@ def test_two_processes_commit_at_once(results: str) -> None:
     # Packs 5..14 are committed by both.
     both = [writer(results, 0, n_packs=15), writer(results, 5, n_packs=15)]
     for process in both:
-        process.communicate(timeout=60)
+        process.communicate()
     assert fetch(results, "SELECT count(*), count(DISTINCT cell_id) FROM cells") == [(400, 400)]
     assert len(names(results)) == 20
     assert check(Store(results).files).bad == {}

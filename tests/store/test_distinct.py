@@ -215,7 +215,7 @@ def test_a_forked_child_opens_its_own(store: Store) -> None:
     store.commit("p", rows(0, 3))
     assert _count(store.results) == 3
     with multiprocessing.get_context("fork").Pool(1) as pool:
-        assert pool.apply_async(_count, (store.results,)).get(timeout=60) == 3
+        assert pool.apply_async(_count, (store.results,)).get() == 3
 
 
 def test_a_fenced_connection_has_the_views(tmp_path: Path) -> None:

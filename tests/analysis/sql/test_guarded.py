@@ -2,11 +2,8 @@
 
 import hashlib
 import io
-import os
 import resource
-import signal
 import threading
-import time
 from pathlib import Path
 
 import duckdb
@@ -21,6 +18,7 @@ from analysis.sql.statements import EXAMPLES
 from store.files import LocalFiles
 from store.store import Store
 from tests.store_rows import rows
+from tests.sweeps import wait_for
 
 
 @pytest.fixture
@@ -164,16 +162,14 @@ ENDLESS = {
 
 @pytest.mark.parametrize("name", ENDLESS)
 def test_what_would_not_end_is_stopped(store: Store, name: str) -> None:
-    started = time.monotonic()
     with pytest.raises(ResultsError, match=r"stopped after 0\.3 s: ask for less"):
         guarded_query(store.results, ENDLESS[name], timeout_s=0.3)
-    assert time.monotonic() - started < 20  # it took 0.4 s; a busy machine takes longer
     assert guarded_query(store.results, "SELECT count(*) FROM cells").rows == [(5,)]
 
 
 def test_what_needs_too_much_memory_is_stopped(store: Store) -> None:
     with pytest.raises(ResultsError, match=r"more than 0\.2 GB: ask for less"):
-        guarded_query(store.results, "SELECT list(range) FROM range(1000000000)", timeout_s=60, memory_gb=0.2)
+        guarded_query(store.results, "SELECT list(range) FROM range(1000000000)", timeout_s=600, memory_gb=0.2)
     assert not list(Path().glob(".tmp*"))  # nothing is spilled
 
 
@@ -210,9 +206,9 @@ def test_a_missing_directory_is_named(tmp_path: Path) -> None:
 
 
 BOMBS = {
-    "SELECT repeat('x', 1000000000)": r"(?s)more than 1 GB: ask for less|stopped after 4 s",
-    "SELECT repeat('x', 1000000000) FROM range(100)": r"more than 1 GB: ask for less|stopped after 4 s",
-    "SELECT list(range) FROM range(500000000)": r"more than 1 GB: ask for less|stopped after 4 s",
+    "SELECT repeat('x', 1000000000)": r"(?s)more than 1 GB: ask for less",
+    "SELECT repeat('x', 1000000000) FROM range(100)": r"more than 1 GB: ask for less",
+    "SELECT list(range) FROM range(500000000)": r"more than 1 GB: ask for less",
     "SELECT error(repeat('x', 1000000))": r"x{1000} \.\.\.$",
     "PIVOT (FROM range(5000)) ON range": "the answer has 5,000 columns, and 2,000 are the most",
     "PIVOT (SELECT repeat('x', 10000) AS a) ON a": "the name of a column has more than 1,000 characters",
@@ -222,10 +218,9 @@ BOMBS = {
 @pytest.mark.parametrize("sql", BOMBS)
 def test_a_giant_value_is_stopped(store: Store, sql: str) -> None:
     guarded_query(store.results, "SELECT 1")
-    before, started = psutil.Process().memory_info().rss, time.monotonic()
+    before = psutil.Process().memory_info().rss
     with pytest.raises((ResultsError, duckdb.Error), match=BOMBS[sql]) as caught:
-        guarded_query(store.results, sql, timeout_s=4, max_rows=1000, max_chars=1000)
-    assert time.monotonic() - started < 4 + 30  # the 30 are for a machine with much else to do, which once took 9
+        guarded_query(store.results, sql, timeout_s=600, max_rows=1000, max_chars=1000)
     assert psutil.Process().memory_info().rss - before < 50 << 20
     assert len(str(caught.value)) < 6000
 
@@ -244,16 +239,24 @@ def test_a_row_beyond_the_limit_is_refused(store: Store) -> None:
         guarded_query(store.results, "SELECT repeat('x', 2000000)", max_bytes=1 << 20)
 
 
-def test_a_killed_process_is_said(store: Store) -> None:
-    def kill_the_busiest() -> None:
-        time.sleep(2)
-        children = [child for child in psutil.Process().children() if "analysis.sql.guarded" in child.cmdline()]
-        os.kill(max(children, key=lambda child: sum(child.cpu_times()[:2])).pid, signal.SIGKILL)
+def test_a_killed_process_is_said(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    ask = guarded._Worker.ask
 
-    guarded_query(store.results, "SELECT 1")
-    threading.Thread(target=kill_the_busiest).start()
-    with pytest.raises(ResultsError, match=r"process was ended \(SIGKILL\), most likely because memory ran out"):
-        guarded_query(store.results, ENDLESS["a product of ranges"], timeout_s=60)
+    def killed_amid(worker: guarded._Worker, request: Request) -> int:
+        process = psutil.Process(worker.process.pid)
+        before = sum(process.cpu_times())
+
+        def kill() -> None:  # once it has worked for a while
+            wait_for(lambda: sum(process.cpu_times()) > before + 3)
+            process.kill()
+
+        threading.Thread(target=kill).start()
+        return ask(worker, request)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(guarded._Worker, "ask", killed_amid)
+        with pytest.raises(ResultsError, match=r"process was ended \(SIGKILL\), most likely because memory ran out"):
+            guarded_query(store.results, ENDLESS["a product of ranges"], timeout_s=600)
     assert guarded_query(store.results, "SELECT 1").rows == [(1,)]
     guarded.close_waiting()
     assert not [child for child in psutil.Process().children() if "analysis.sql.guarded" in child.cmdline()]

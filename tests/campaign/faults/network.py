@@ -32,14 +32,14 @@ def _on_two_hosts(scene: Scene) -> Hosts:
     _ray(hosts, "head", "--head", "--port=6379", "--include-dashboard=false")
     _ray(hosts, "worker", f"--address={hosts.address('head')}:6379")
     words = ("python", "-m", "orchestrator.nodes", "auto", "2", "--seconds", str(JOIN_S))
-    hosts["head"].run("env", "-C", SHARED, *words, timeout=2 * JOIN_S)
+    hosts["head"].run("env", "-C", SHARED, *words)
     scene.tell("two hosts are up")
     return hosts
 
 
 def _ray(hosts: Hosts, name: str, *options: str) -> None:
     common = ("--num-cpus=1", "--object-store-memory=100000000", "--disable-usage-stats")
-    hosts[name].run("ray", "start", f"--node-ip-address={hosts.address(name)}", *common, *options, timeout=2 * JOIN_S)
+    hosts[name].run("ray", "start", f"--node-ip-address={hosts.address(name)}", *common, *options)
 
 
 def _stays(process: psutil.Process) -> bool:

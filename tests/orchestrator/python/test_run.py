@@ -14,7 +14,7 @@ from console.words import IN_PART
 from orchestrator import Grid, GridError, ResultsError, SweepError, forecast, run
 from store.store import Store
 from tests.own_parts import PARITY, keep_registries, own_grid
-from tests.sweeps import counts, wait_until
+from tests.sweeps import counts, wait_for
 
 
 def test_importing_is_cheap():
@@ -120,10 +120,10 @@ def test_an_interrupt_drains_and_the_same_call_goes_on(results):
     grid = Grid.load(LONG)
 
     def interrupt():
-        assert wait_until(lambda: os.path.exists(f"{results}/packs") and counts(results)[0] > 0, 500)
+        wait_for(lambda: os.path.exists(f"{results}/packs") and counts(results)[0] > 0)
         os.kill(os.getpid(), signal.SIGINT)
 
-    thread = threading.Thread(target=interrupt)
+    thread = threading.Thread(target=interrupt, daemon=True)
     thread.start()
     with pytest.raises(KeyboardInterrupt, match=r"(?s)8000 networks: \d+ ok, \d+ missing.*it goes on from there"):
         run(grid, results, quiet=True)

@@ -42,6 +42,14 @@ def proxy(s3: Endpoint, monkeypatch: pytest.MonkeyPatch) -> Iterator[FaultyProxy
         yield found
 
 
+@pytest.fixture
+def pauses(monkeypatch: pytest.MonkeyPatch) -> list[float]:
+    """The pauses between two requests. They pass at once, and the clock of those who wait tells them alone."""
+    found: list[float] = []
+    monkeypatch.setattr(addresses, "time", SimpleNamespace(monotonic=lambda: sum(found), sleep=found.append))
+    return found
+
+
 def copies(tmp_path: Path) -> list[Path]:
     return [path for path in (tmp_path / "cache").rglob("*") if path.is_file()]
 
@@ -130,12 +138,11 @@ def test_answers_in_words(s3: Endpoint, status: str, code: str, words: str) -> N
         raise ResultsError(Bucket("lab", "eq3")._words(code, status, "as the library says it", addresses.Patience(1, 7)))
 
 
-def test_nobody_listens(s3: Endpoint, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_nobody_listens(s3: Endpoint, pauses: list[float], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("AWS_ENDPOINT_URL", "http://127.0.0.1:9")
-    began = time.monotonic()
     with pytest.raises(ResultsError, match=r"http://127.0.0.1:9 does not answer, tried again for up to 5 s.*check the network"):
         open_files("s3://bucket/eq3").exists()
-    assert time.monotonic() - began < 20  # 5 s of trying, on a busy machine
+    assert 1 < sum(pauses) <= 5
 
 
 # Errors
@@ -176,7 +183,9 @@ def test_with_a_tenth_of_all_requests_failing_nothing_is_lost_or_doubled(place: 
 
 
 @pytest.mark.parametrize("fault", ["503", "reset", "cut"])
-def test_errors_that_last_are_told(place: str, proxy: FaultyProxy, monkeypatch: pytest.MonkeyPatch, fault: str) -> None:
+def test_errors_that_last_are_told(
+    place: str, proxy: FaultyProxy, pauses: list[float], monkeypatch: pytest.MonkeyPatch, fault: str
+) -> None:
     store = Store(place)
     path = store.commit("p", rows(0, 5))
     monkeypatch.setenv("SWEEP_S3_RETRY_S", "1")
@@ -184,10 +193,10 @@ def test_errors_that_last_are_told(place: str, proxy: FaultyProxy, monkeypatch: 
     uses = [lambda: fetch(place, COUNT), lambda: store.files.read(path)]
     uses += [lambda: store.commit("q", rows(5, 5))] if fault != "cut" else []  # an answer without content cannot be cut
     for use in uses:
-        began = time.monotonic()
+        pauses.clear()
         with pytest.raises(ResultsError, match=r"http://127.* tried again for up to 1 s; results in s3://.*AWS_ENDPOINT_URL"):
             use()
-        assert time.monotonic() - began < 15
+        assert 0 < sum(pauses) <= 1
     proxy.heal()
     store.commit("q", rows(5, 5))
     assert fetch(place, COUNT) == [(10, 10)]
@@ -335,21 +344,21 @@ def test_a_wrong_clock_here_neither_kills_nor_keeps_leases(
 ) -> None:
     for name, cell in (("other", "a"), ("silent", "b")):
         Lease(Store(place), name).update([cell])
-    age(Store(place), "leases/silent.json", 90)
+    age(Store(place), "leases/silent.json", 3600)
     module._ahead_s.cache_clear()
     here = SimpleNamespace(time=lambda: time.time() + ahead_s, monotonic=time.monotonic)
     monkeypatch.setattr(module, "time", here)  # the server's clock stays right
     try:
         other, silent = (age_s(open_files(place), entry) for entry in open_files(place).entries("leases"))
-        assert other < 30 and 80 < silent < 120
-        assert set(others_in_flight(Store(place))) == {"a"}
+        assert other < 1800 and 3590 < silent < 5400
+        assert set(others_in_flight(Store(place), max_age_s=1800)) == {"a"}
     finally:
         module._ahead_s.cache_clear()
 
 
 def test_the_endpoint_tells_its_time(s3: Endpoint) -> None:
-    told = addresses.server_time()
-    assert told is not None and abs(told - time.time()) < 10
+    before, told = time.time(), addresses.server_time()
+    assert told is not None and before - 1 <= told <= time.time()
 
 
 def test_commits_from_many_threads(place: str) -> None:

@@ -4,8 +4,6 @@ import os
 import socket
 import subprocess
 import sys
-import time
-import urllib.request
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -14,6 +12,7 @@ import pytest
 
 from store.store import Store
 from tests.store_rows import row
+from tests.sweeps import answers, wait_for
 
 for _name in ("MLFLOW_DISABLE_TELEMETRY", "DO_NOT_TRACK", "MLFLOW_SUPPRESS_PRINTING_URL_TO_STDOUT"):
     os.environ.setdefault(_name, "true")
@@ -55,16 +54,10 @@ def mlflow_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     )  # fmt: skip
     url = f"http://127.0.0.1:{port}"
     try:
-        ends = time.monotonic() + 240  # it takes 8 s on an idle machine
-        while True:
-            assert server.poll() is None and time.monotonic() < ends, (folder / "log").read_text()
-            with suppress(OSError):
-                urllib.request.urlopen(f"{url}/health", timeout=5).close()
-                break
-            time.sleep(0.2)
+        wait_for(lambda: answers(f"{url}/health"), server, folder / "log")
         yield url
     finally:
         with suppress(ProcessLookupError):
             os.killpg(server.pid, 15)
-        server.wait(30)
+        server.wait()
         log.close()

@@ -3,7 +3,6 @@
 import errno
 import os
 import threading
-import time
 from io import StringIO
 from pathlib import Path
 
@@ -11,6 +10,7 @@ import numpy as np
 import pytest
 from rich.console import Console
 
+from tests.sweeps import wait_for
 from trainables.basics import TaskError
 from trainables.features import kept
 
@@ -25,7 +25,7 @@ def test_it_is_made_once_whoever_asks(tmp_path, console):
 
     def batches():
         calls.append(1)
-        time.sleep(0.3)
+        wait_for(lambda: "waiting for another process" in console.file.getvalue())
         return (2,) * 100, [np.arange(600, dtype=np.uint8).reshape(200, 3)]
 
     found_rows = []
@@ -35,7 +35,6 @@ def test_it_is_made_once_whoever_asks(tmp_path, console):
     for thread in threads:
         thread.join()
     assert len(calls) == 1 and len(found_rows) == 2
-    assert "waiting for another process" in console.file.getvalue()
     assert not list(tmp_path.glob(".*.part"))
 
 
