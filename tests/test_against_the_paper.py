@@ -19,7 +19,7 @@ from trainables.streams import stream, stream_owner
 from trainables.tasks import Pentomino
 from trainables.tasks.images.pentomino import drawn_shapes
 
-pytestmark = [pytest.mark.slow, pytest.mark.ray, pytest.mark.timeout(1500)]
+pytestmark = [pytest.mark.ray, pytest.mark.timeout(1500)]
 
 
 ROOT = Path(__file__).parents[1]

@@ -18,7 +18,7 @@ from tests.hosts import HOME, SHARED, Hosts
 from tests.lab import CHECKOUT, RESULTS, Lab
 from tests.sweeps import counts, wait_for
 
-pytestmark = [pytest.mark.slow, pytest.mark.alone, pytest.mark.ray]
+pytestmark = [pytest.mark.alone, pytest.mark.ray]
 
 GRID = """\
 sweep: hosts

@@ -15,7 +15,6 @@ def test_packs_that_train_nothing_are_in_the_store_once_each(tmp_path):
         scale.check(results)
 
 
-@pytest.mark.slow
 @pytest.mark.alone
 def test_the_whole_benchmark(tmp_path, capsys):
     scale.main([scale.PACKS_A_SEED], [], 0.0, str(tmp_path), debug=True)

@@ -133,7 +133,6 @@ def hostile(tmp_path: Path) -> Store:
     return store
 
 
-@pytest.mark.slow
 def test_the_report_shows_markup_as_text(hostile: Store) -> None:
     html = build(hostile.results, lambda missing: None)
     assert "&lt;script&gt;alert(1)" in html

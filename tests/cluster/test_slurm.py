@@ -107,7 +107,6 @@ def left_behind(slurm: SlurmMachine, job_id: str) -> list[Path]:
     return list(slurm.folder.glob(f"ray-{job_id}.*"))
 
 
-@pytest.mark.slow
 @pytest.mark.ray
 def test_bad_input_ends_the_job_before_ray_starts(slurm, submit, write_grid, results, tmp_path):
     job_id = submit(3, write_grid("bad", seeds=1, steps=200, pack_seconds=1), "k=9")
@@ -118,7 +117,6 @@ def test_bad_input_ends_the_job_before_ray_starts(slurm, submit, write_grid, res
     assert not Path(results).exists() and not left_behind(slurm, job_id)
 
 
-@pytest.mark.slow
 @pytest.mark.ray
 def test_jobs_of_two_users_share_a_directory(slurm):
     with two_users() as (one, other, place):
@@ -139,7 +137,6 @@ def test_jobs_of_two_users_share_a_directory(slurm):
         check_shared(results, one.shared)
 
 
-@pytest.mark.slow
 @pytest.mark.ray
 def test_nodes_share_the_packs_and_a_second_submission_trains_nothing(slurm, submit, write_grid, results, tmp_path):
     grid = write_grid("shared", seeds=12, steps=400, pack_seconds=0.01)
@@ -159,7 +156,6 @@ def test_nodes_share_the_packs_and_a_second_submission_trains_nothing(slurm, sub
     assert sorted(p.name for p in Path(results, "packs").iterdir()) == files
 
 
-@pytest.mark.slow
 @pytest.mark.ray
 def test_warned_then_cancelled_then_requeued_it_trains_each_cell_once(slurm, submit, write_grid, results, tmp_path):
     grid = write_grid("long", seeds=12, steps=4000, pack_seconds=0.01)  # a pack for each cell on a machine of any speed

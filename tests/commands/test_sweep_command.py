@@ -156,7 +156,6 @@ def test_a_module_says_what_hides_a_package(tmp_path, module, name):
     )
 
 
-@pytest.mark.slow
 def test_ctrl_c_ends_the_app_without_a_word(tmp_path):
     Store(str(tmp_path)).commit("p", [row(0)])
     with socket.socket() as free:

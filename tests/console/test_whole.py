@@ -96,7 +96,6 @@ def test_a_file_system_without_rights_is_written(tmp_path, umask, monkeypatch):
 WRITE = "import sys; from pathlib import Path; from console.whole import write_whole; write_whole(Path(sys.argv[1]), sys.argv[2])"
 
 
-@pytest.mark.slow
 def test_two_users_replace_each_others_files():
     with two_users() as (one, other, place):
         for name, mode in {"setgid": 0o2770, "of-group": 0o770}.items():
@@ -114,7 +113,6 @@ def test_two_users_replace_each_others_files():
         assert _modes(strange / "file") == [0o600]
 
 
-@pytest.mark.slow
 def test_a_private_folder_stays_private():
     with two_users() as (one, other, place):
         file = make_shared(place / "private", one, 0o755) / "file"

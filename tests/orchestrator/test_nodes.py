@@ -14,7 +14,6 @@ def test_no_cluster_at_the_address():
     assert "no Ray cluster answers at '127.0.0.1:1'" in done.stderr
 
 
-@pytest.mark.slow
 def test_it_says_how_many_joined_in_time():
     from ray.cluster_utils import Cluster
 

@@ -26,7 +26,7 @@ def command(*words: object, **kwargs) -> "subprocess.CompletedProcess[str]":
     return subprocess.run(line, capture_output=True, text=True, env=os.environ | {"PYTHONPATH": str(ROOT)}, **kwargs)
 
 
-@pytest.mark.parametrize("how", [["--debug"], pytest.param([], marks=[pytest.mark.slow, pytest.mark.ray])], ids=["debug", "ray"])
+@pytest.mark.parametrize("how", [["--debug"], pytest.param([], marks=[pytest.mark.ray])], ids=["debug", "ray"])
 def test_killed_and_run_again_every_cell_is_there_once(tmp_path, sweep, start, results, how):
     grid = tmp_path / "long.yaml"
     grid.write_text(

@@ -159,7 +159,6 @@ def test_a_network_that_no_pack_can_hold_is_refused(small_grid, sweep_here, resu
     assert connect(results).execute("select count(*) from plans").fetchall() == [(0,)]
 
 
-@pytest.mark.slow
 def test_the_fuzzer_takes_the_memory_for_what_names_the_fault(tmp_path):
     from tests.fuzz.cases import Case, check, in_world
     from tests.fuzz.world import make_world

@@ -87,7 +87,6 @@ def test_kill_9_of_the_driver_then_the_same_command(long_grid, start, sweep, res
     assert counts(results) == (24, 24)
 
 
-@pytest.mark.slow
 def test_a_closed_terminal_drains_too(long_grid, start, results):
     process = start(long_grid, "steps=10000", "--max-concurrent", 1)
     wait_for(lambda: counts(results)[0] > 0, process)
@@ -110,7 +109,6 @@ def test_ctrl_c_drains(long_grid, start, results):
     assert 0 < landed[0] < 24
 
 
-@pytest.mark.slow
 def test_a_second_ctrl_c_ends_at_once(long_grid, start, results):
     process = start(long_grid, "steps=1000000000")  # no pack ends
     wait_for(lambda: bool(workers(process.pid)), process)
@@ -121,7 +119,6 @@ def test_a_second_ctrl_c_ends_at_once(long_grid, start, results):
     assert process.returncode == 130 and counts(results) == (0, 0), out
 
 
-@pytest.mark.slow
 def test_two_drivers_on_one_directory_count_each_cell_once(long_grid, start, results):
     processes = [start(long_grid), start(long_grid)]
     for process in processes:
@@ -145,7 +142,6 @@ def test_no_cluster_at_the_address(small_grid, sweep):
     assert "Traceback" not in done.stderr
 
 
-@pytest.mark.slow
 def test_runs_a_users_own_task_and_leaves_no_scratch_behind(sweep, results, monkeypatch):
     with tempfile.TemporaryDirectory(dir="/tmp", prefix="s") as scratch:  # Ray's socket names must stay short
         monkeypatch.setenv("TMPDIR", scratch)

@@ -13,8 +13,6 @@ grids:
   - {{L: {values}, d: 8, width: 16, gamma: 1, seed: 0}}
 """
 
-pytestmark = pytest.mark.slow
-
 
 def sweep(user: User, *words: str | Path) -> str:
     """Standard output and standard error of a command that this user types."""

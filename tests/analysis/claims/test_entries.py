@@ -70,7 +70,7 @@ def is_decided(claim, value, verdict, folder):
 
 
 def one_of_each_kind(claims):
-    """Claims, left to the night where one before has the same kind of measurement with the same arguments, whatever their values."""
+    """Claims, left to the night where one before has the same kind of measurement and arguments, whatever their values."""
     seen = set()
     for claim in claims:
         kind = (claim.measure["kind"], *sorted(claim.measure))

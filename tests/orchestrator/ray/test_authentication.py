@@ -44,7 +44,6 @@ print(os.path.exists(here.scratch))
 
 
 @pytest.mark.ray
-@pytest.mark.slow
 def test_a_local_ray_starts_without_a_home_and_tells_its_token_nowhere(tmp_path):
     home = tmp_path / "none"
     env = {name: value for name, value in os.environ.items() if not name.startswith("RAY_")}

@@ -84,7 +84,6 @@ def test_a_place_that_another_user_owns_is_named_with_its_owner(monkeypatch, tmp
 FORBIDDEN = "from orchestrator.ray import causes; print(causes.foreseen()); print('logs:', causes.logs())"
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("name", ["TMPDIR", "RAY_TMPDIR"])
 def test_a_place_below_another_users_private_folder_is_told_with_its_owner(name):
     with two_users() as (one, other, _):
@@ -232,7 +231,6 @@ with cluster.joined({address!r}, [lambda: print("given back", flush=True)]):
 """
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("address", "code", "said"), [(None, 1, "Ray does not start here: "), ("h:1", 2, "the Ray cluster at 'h:1' has not let")]
 )

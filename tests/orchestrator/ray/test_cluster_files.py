@@ -290,7 +290,6 @@ def test_submit_takes_the_tasks_of_the_grid_along(name, edited, recorded, tmp_pa
     assert "parity_grid.yaml seed=0 --limit 2 --results /shared/r --address auto" in calls
 
 
-@pytest.mark.slow  # the catalogue of machines is long
 def test_the_cloud_is_asked_for_what_the_file_says(edited, monkeypatch, tmp_path):
     """Ray's preparation for AWS against a made account: nothing of it opens a port, and the types' cards are known."""
     import boto3

@@ -70,7 +70,6 @@ def test_a_card_that_always_fails_costs_no_cell(tmp_path, fault, options):
 
 
 @pytest.mark.ray
-@pytest.mark.slow
 @pytest.mark.parametrize("rates", [{"memory": 0.05}, {"illegal": 0.02, "crash": 0.02}])
 def test_a_card_that_fails_now_and_then_costs_no_cell(tmp_path, rates):
     done = sweep(tmp_path, rates)

@@ -173,7 +173,6 @@ def test_a_pack_whose_card_failed_three_times_goes_back(noisy_grid, results, arg
     assert searcher.suggest("b")["device"] == "cpu"
 
 
-@pytest.mark.slow
 def test_a_killed_worker_goes_on_from_its_checkpoint(noisy_grid, results, monkeypatch):
     grid = noisy_grid(24000)
     with joined(None):
@@ -210,7 +209,6 @@ def test_a_killed_worker_goes_on_from_its_checkpoint(noisy_grid, results, monkey
     )
 
 
-@pytest.mark.slow
 def test_a_gpu_that_pytorch_does_not_see_is_set_aside(noisy_grid, results):
     """Ray counts a card, and CUDA finds none: said once, with what to look at; every cell trains on processors."""
     grid, said = noisy_grid(500), []
@@ -230,7 +228,6 @@ def test_a_gpu_that_pytorch_does_not_see_is_set_aside(noisy_grid, results):
     assert len([text for text in said if "nvidia-smi" in text]) == 1
 
 
-@pytest.mark.slow
 def test_the_cards_of_one_machine_are_set_aside_and_another_goes_on(noisy_grid, results):
     """Two machines with a card each; those of one cannot be used. Packs then go to the other's, told apart by Ray's labels."""
     from ray.cluster_utils import Cluster
@@ -251,7 +248,6 @@ def test_the_cards_of_one_machine_are_set_aside_and_another_goes_on(noisy_grid, 
         cluster.shutdown()
 
 
-@pytest.mark.slow
 def test_two_nodes_share_the_results_and_the_checkpoints(noisy_grid, results):
     grid = noisy_grid(4000)
     from ray.cluster_utils import Cluster
@@ -334,7 +330,6 @@ class SecondStartsLate(tune.Trainable):
         return {"done": True, "worker": os.getpid()}
 
 
-@pytest.mark.slow
 def test_a_worker_that_starts_comes_to_train_though_another_falls_free_before(tmp_path):
     """Tune alone ends each worker on a machine that joins before it is ready, and starts the next."""
     made, seen = tmp_path / "made", Workers()
@@ -415,7 +410,6 @@ def test_packs_are_kept_whole_at_first_and_halved_where_nothing_ends(noisy_grid,
     assert "low on memory" in reason
 
 
-@pytest.mark.slow
 def test_a_worker_lost_between_two_packs_costs_no_pack(noisy_grid, results, tmp_path, monkeypatch):
     """Tune gives up a trial whose worker dies as it is handed over, as workers do with their machine."""
     lost = tmp_path / "lost"

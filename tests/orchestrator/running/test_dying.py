@@ -249,7 +249,6 @@ def test_a_sweep_that_was_stopped_itself_does_not_blame_the_head():
 
 
 @pytest.mark.ray
-@pytest.mark.slow
 @pytest.mark.alone
 def test_the_death_of_rays_head_is_said_and_leaves_nothing(tmp_path, results, monkeypatch):
     import psutil

@@ -12,7 +12,7 @@ from tests.orchestrator.conftest import ROOT
 
 @pytest.mark.parametrize(
     "section",
-    ["facts", "stacked", *(pytest.param(name, marks=pytest.mark.slow) for name in ("right", "kinds", "alone", "noisy"))],
+    ["facts", "stacked", "right", "kinds", "alone", "noisy"],
 )
 def test_sections_run_without_a_card(section):
     pytest.importorskip("triton", reason="Triton is not part of this PyTorch")
