@@ -45,8 +45,12 @@ def pytest_configure(config: pytest.Config) -> None:
         config.pluginmanager.register(durations.Measuring())
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    durations.mark(items, durations.read())
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    known, there = durations.read(), durations.names(items)
+    config.stash[durations.UNKNOWN] = sorted(
+        known.keys() - there - {name.split("[")[0] for name in there} - {name.split("::")[0] for name in there}
+    )
+    durations.mark(items, known)
 
 
 @pytest.hookimpl(trylast=True)

@@ -6,20 +6,22 @@ and what the fixtures take that it shares with others of its file, so that it is
 
 import time
 from collections import Counter, defaultdict
-from collections.abc import Generator
+from collections.abc import Generator, Iterable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 FILE = Path(__file__).with_suffix(".txt")
-SLOW_S = 1.0
+SLOW_S = 0.5
 """From here on `make test` leaves a test to `.ci/run`."""
 NIGHTLY_S = 20.0
 """From here on `.ci/run` leaves a test to `make nightly`, unless it is marked as a `guard`."""
 KEPT = 1.5
 """Times between which a new measurement leaves the old one: lines change with tests, and not with what else the machine does."""
 
+UNKNOWN = pytest.StashKey[list[str]]()
+"""Lines that name no test, fixture or file that was collected."""
 HEAD = f"""\
 # Seconds of tests and of fixtures that tests of a file share, where they are {SLOW_S:g} or more: renewed by `make durations`.
 # A line is a test with its parameters, or a test with all of them, of which the longest counts, or all other tests of a file.
@@ -62,6 +64,11 @@ def mark(items: list[pytest.Item], known: dict[str, float]) -> None:
         if any(name in known for name in shared_by(item)):
             item.add_marker(pytest.mark.xdist_group(_file(item.nodeid)))  # so that one worker makes what they share
     items.sort(key=lambda item: known.get(_file(item.nodeid), 0.0) / max(1, fast[_file(item.nodeid)]))
+
+
+def names(items: Iterable[pytest.Item]) -> set[str]:
+    """Of tests with their parameters, and of the fixtures that they share."""
+    return {item.nodeid for item in items} | {name for item in items for name in shared_by(item)}
 
 
 def _file(name: str) -> str:
@@ -136,7 +143,7 @@ class Measuring:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
-        self.there |= {item.nodeid for item in items} | {name for item in items for name in shared_by(item)}
+        self.there |= names(items)
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_testnodedown(self, node: Any) -> None:
