@@ -11,8 +11,8 @@ A, B, C, SHARED = "tests/a.py::test_a", "tests/a.py::test_b[1]", "tests/a.py::te
 
 
 def test_lines_are_what_is_slow_and_the_rest_of_each_file():
-    assert renewed({}, {A: 0.5, B: 3.0, C: 2.0}, {A, B, C}) == {"tests/a.py::test_b": 3.0, "tests/a.py": 0.5}
-    assert renewed({}, {A: 0.5, B: 3.0, C: 0.1}, {A, B, C}) == {B: 3.0, "tests/a.py": 0.6}
+    assert renewed({}, {A: 0.4, B: 3.0, C: 2.0}, {A, B, C}) == {"tests/a.py::test_b": 3.0, "tests/a.py": 0.4}
+    assert renewed({}, {A: 0.25, B: 3.0, C: 0.25}, {A, B, C}) == {B: 3.0, "tests/a.py": 0.5}
 
 
 def test_a_line_stays_where_little_changed_and_goes_with_its_test():

@@ -1,0 +1,48 @@
+"""`check_grid`: a user's test of their own parts, on parts that keep what a sweep relies on and on parts that do not."""
+
+import pytest
+
+from orchestrator import GridError
+from orchestrator.testing import check_grid
+from tests.orchestrator.conftest import ROOT
+
+GRID = """\
+sweep: tried
+tasks: [own.py]
+defaults: {d: 6, width: 8, steps: 300, eval_every: 100, batch: 16, test_size: 64}
+grids:
+  - {task: parity, k: 2, gamma: 1, network: [relu2, mlp], seed: 0}
+"""
+PARITY = (ROOT / "examples" / "parity.py").read_text()
+
+
+@pytest.mark.parametrize("name", ["own_network_grid", "parity_grid"])
+def test_the_examples_pass(name):
+    check_grid(ROOT / "examples" / f"{name}.yaml")
+
+
+def checked(folder, task):
+    (folder / "own.py").write_text(task)
+    (folder / "grid.yaml").write_text(GRID)
+    check_grid(folder / "grid.yaml")
+
+
+def test_a_task_that_counts_its_networks_is_found_though_each_draw_is_right(tmp_path):
+    """Each function alone gives the same twice, so that no check before a sweep can see it."""
+    checked(tmp_path, PARITY)
+    counting = PARITY.replace("# The k bits that count", "self.made.append(1)\n        # The k bits that count").replace(
+        "return x, x[:, symbols]", "return x, len(self.made) % 2 * x[:, symbols]"
+    )
+    counting = counting.replace("    d: Annotated", "    made: ClassVar[list[int]] = []\n    d: Annotated", 1)
+    with pytest.raises(AssertionError, match=r"parity d=6 .*: reference each alone: network \d has \w+ .* instead of"):
+        checked(tmp_path, counting)
+
+
+def test_what_a_sweep_would_refuse_is_refused(tmp_path):
+    with pytest.raises(GridError, match="two different draws"):
+        checked(tmp_path, PARITY.replace("rng.choice(", "np.random.default_rng().choice("))
+
+
+def test_networks_that_do_not_learn_by_descent_are_left_to_the_checks_before_a_sweep():
+    block = {"task": "he3", "network": "erf2", "d": 4, "width": 4, "P": 8, "kappa": 1, "steps": 10, "chains": 2, "seed": 0}
+    check_grid({"sweep": "s", "grids": [block]})
