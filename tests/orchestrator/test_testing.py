@@ -44,5 +44,5 @@ def test_what_a_sweep_would_refuse_is_refused(tmp_path):
 
 
 def test_networks_that_do_not_learn_by_descent_are_left_to_the_checks_before_a_sweep():
-    block = {"task": "he3", "network": "erf2", "d": 4, "width": 4, "P": 8, "kappa": 1, "steps": 10, "chains": 2, "seed": 0}
+    block = {"task": "he3", "network": "erf2", "d": 4, "width": 4, "P": 8, "kappa": 1, "steps": 100, "chains": 2, "seed": 0}
     check_grid({"sweep": "s", "grids": [block]})
