@@ -24,7 +24,7 @@ CLOSE = 1e-9
 
 Make = Callable[[Sequence[Cell]], Trainer]
 Numbers = Mapping[str, Any]
-"""What a network's row in the results holds, by column."""
+"""The columns of a network's row in the results."""
 
 
 def shortened(cell: Cell) -> Cell:

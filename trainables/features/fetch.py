@@ -3,6 +3,7 @@ downloads."""
 
 import argparse
 import fcntl
+import os
 import sys
 from pathlib import Path
 
@@ -50,7 +51,7 @@ def main() -> None:
     given = parser.parse_args()
     of = SETS[given.set]
     try:
-        fetch(given.dir.expanduser().absolute(), of, of == CIFAR100 and not given.no_weights)
+        fetch(Path(os.path.expanduser(given.dir)).absolute(), of, of == CIFAR100 and not given.no_weights)
     except (OSError, RuntimeError) as error:  # no network, no room, or a check sum that does not fit
         sys.exit(f"{given.dir}: {error}")
 

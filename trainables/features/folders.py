@@ -14,9 +14,9 @@ DATA_DIR = "SWEEP_DATA_DIR"
 def data_folder(data_dir: str) -> tuple[Path, str]:
     """The absolute path of the folder, and who named it. A relative path starts at the current directory."""
     if data_dir:
-        return Path(data_dir).expanduser().absolute(), "the grid's data_dir"
+        return Path(os.path.expanduser(data_dir)).absolute(), "the grid's data_dir"
     if named := os.environ.get(DATA_DIR):
-        return Path(named).expanduser().absolute(), DATA_DIR
+        return Path(os.path.expanduser(named)).absolute(), DATA_DIR
     return cache_folder() / "data", "the default place"
 
 

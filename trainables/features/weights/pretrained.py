@@ -5,6 +5,7 @@ before weights are read, because every plan looks.
 """
 
 import json
+import os
 from functools import lru_cache
 from importlib.util import find_spec
 from pathlib import Path
@@ -96,7 +97,7 @@ def _folder(weights_dir: str, shape: Shape) -> tuple[Path, str]:
     if not weights_dir:
         above, said_by = data_folder("")
         return above / published, said_by
-    given = Path(weights_dir).expanduser().absolute()
+    given = Path(os.path.expanduser(weights_dir)).absolute()
     inside = given / published
     return inside if not (given / CONFIG).is_file() and inside.is_dir() else given, "the grid's weights_dir"
 
