@@ -42,18 +42,18 @@ sweep: install
 # A worker that dies ends the run: pytest-xdist, asked to start another one, may wait for ever.
 PYTEST := $(PY) -m pytest --max-worker-restart 0
 test: install
-	@$(PYTEST) -n $(N) --dist worksteal
+	@$(PYTEST) -n $(N) --dist load
 
 # One worker more than N: many of these tests wait for Ray.
 slow: install
-	@$(PYTEST) -m "slow and not nightly" -n $$(($(N) + 1)) --dist loadfile
+	@$(PYTEST) -m "slow and not nightly" -n $$(($(N) + 1)) --dist loadgroup
 
 nightly: install
 	@.ci/packages
 	@$(PY) -m tests.nightly
 
 durations: install
-	@$(PYTEST) -m "not alone" -n $(N) --dist loadfile --keep-durations
+	@$(PYTEST) -m "not alone" -n $(N) --dist loadgroup --keep-durations
 	@$(PYTEST) -m alone --keep-durations
 
 # Each sweep trains what neither evidence/ nor RESULTS has, and is kept as soon as it is done. Status 1, some networks failed, stops nothing.

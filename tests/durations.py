@@ -51,19 +51,20 @@ def seconds(item: pytest.Item, known: dict[str, float]) -> float:
 
 
 def mark(items: list[pytest.Item], known: dict[str, float]) -> None:
-    """Mark what is `slow`, and what of it is `nightly`; and put first what says most in a second, files of many quick tests."""
-    fast = Counter[str]()
+    """Mark what is `slow`, and what of it is `nightly`. Quick tests come in the order of what their file says in a second. Slow
+    ones begin with the longest, so that none is left at the end."""
+    quick, takes = Counter[str](), dict[str, float]()
     for item in items:
-        took = seconds(item, known)
+        took = takes[item.nodeid] = seconds(item, known)
+        quick[_file(item.nodeid)] += took < SLOW_S
         if item.get_closest_marker("alone") or (took >= NIGHTLY_S and not item.get_closest_marker("guard")):
             item.add_marker("nightly")
         if took >= SLOW_S or item.get_closest_marker("nightly"):
             item.add_marker("slow")
-        else:
-            fast[_file(item.nodeid)] += 1
         if any(name in known for name in shared_by(item)):
             item.add_marker(pytest.mark.xdist_group(_file(item.nodeid)))  # so that one worker makes what they share
-    items.sort(key=lambda item: known.get(_file(item.nodeid), 0.0) / max(1, fast[_file(item.nodeid)]))
+    each = {file: known.get(file, 0.0) / max(1, n) for file, n in quick.items()}
+    items.sort(key=lambda item: -takes[item.nodeid] if takes[item.nodeid] >= SLOW_S else each[_file(item.nodeid)])
 
 
 def names(items: Iterable[pytest.Item]) -> set[str]:

@@ -26,7 +26,7 @@ for name in sys.argv[1:]:
 sys.exit(failed)
 """
 WITH_TORCH = (
-    *(f"trainables.checking.{name}" for name in ("metric", "network", "tensors")),
+    *(f"trainables.checking.{name}" for name in ("metric", "network", "tensors", "training")),
     *("trainables.features.images.vgg", "trainables.networks.layers", "trainables.networks.strings.derivatives"),
     *("trainables.networks.strings.softmax", "trainables.tensors", "trainables.training.losses"),
 )

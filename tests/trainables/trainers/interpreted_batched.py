@@ -8,25 +8,30 @@ import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 from triton.runtime.interpreter import InterpreterBuilder
 
+from tests.trainables.trainers.interpreted import (  # noqa: F401 - the tests are of this suite, too
+    assert_same,
+    test_divergence_is_seen_where_reference_sees_it,
+    test_float32_keeps_its_digits,
+    test_interrupted_and_resumed,
+    train,
+)
 from trainables.kernels.card import noisy_cuda
 from trainables.trainers.batched import Batched
 from trainables.trainers.reference import Reference
-from trainables.trainers.run import PackRun
 
 EXACT = 1e-9  # as in test_trainers.py
 on_gpu = partial(Batched, in_cache=False, kernels=noisy_cuda)
 
 
-def train(engine, cells) -> PackRun:
-    run = PackRun(cells, engine(cells))
-    run.advance(float("inf"))
-    return run
+@pytest.fixture(name="on_gpu")
+def its_trainer():
+    return on_gpu
 
 
 @pytest.fixture
-def make(make_cell):
-    """Cells for an interpreter that is a million times slower than what it stands for."""
-    return lambda **settings: make_cell(**({"steps": 20, "eval_every": 10, "batch": 12, "sigma2": 1.0} | settings))
+def make(make):
+    """Under noise, for which the engine is there."""
+    return lambda **settings: make(**({"batch": 12, "sigma2": 1.0} | settings))
 
 
 # Blocks of neurons and of examples that the networks fill, that they do not fill, and of which they take several.
@@ -34,12 +39,7 @@ def make(make_cell):
 def test_agrees_with_reference(make, width, batch, sigma2):
     settings = [(1.0, 0), (3.0, 1), ("lazy", 0)]  # the networks of a group need not lie side by side
     cells = [make(width=width, batch=batch, sigma2=sigma2, gamma=g, seed=s) for g, s in settings]
-    ours, theirs = train(on_gpu, cells), train(Reference, cells)
-    np.testing.assert_allclose(ours.curves, theirs.curves, rtol=0, atol=EXACT)
-    for a, b in zip(ours.results(), theirs.results(), strict=True):
-        np.testing.assert_allclose(a.readout, b.readout, rtol=0, atol=EXACT)
-        np.testing.assert_allclose(a.alignment, b.alignment, rtol=0, atol=EXACT)
-        assert a.activation_change == pytest.approx(b.activation_change, rel=1e-8)
+    assert_same(train(on_gpu, cells), train(Reference, cells))
 
 
 def test_networks_of_any_symbols_and_noise_share_a_pack(make):
@@ -49,31 +49,6 @@ def test_networks_of_any_symbols_and_noise_share_a_pack(make):
     np.testing.assert_allclose(together.curves, train(Reference, cells).curves, rtol=0, atol=EXACT)
     for c in (1, 3):
         np.testing.assert_allclose(together.curves[:, c], train(on_gpu, [cells[c]]).curves[:, 0], rtol=0, atol=EXACT)
-
-
-def test_float32_keeps_its_digits(make):
-    for gamma in (1.0, "lazy"):
-        single, double = (train(on_gpu, [make(gamma=gamma, dtype=t)]) for t in ("float32", "float64"))
-        np.testing.assert_allclose(single.curves[0], double.curves[0], rtol=0, atol=2e-6)  # 20 roundings, as in test_trainers.py
-
-
-def test_interrupted_and_resumed(make):
-    cells = [make(gamma=g) for g in (1.0, "lazy")]
-    first, second = (PackRun(cells, on_gpu(cells)) for _ in range(2))
-    first._train(7)
-    second.load(first.state())
-    second.advance(float("inf"))
-    np.testing.assert_allclose(second.curves, train(on_gpu, cells).curves, rtol=0, atol=EXACT)
-
-
-@pytest.mark.filterwarnings("ignore:.*encountered in:RuntimeWarning")  # the interpreter computes in numpy, which tells
-@pytest.mark.parametrize(("base_lr", "dtype"), [(1e160, "float64"), (1e30, "float32")])
-def test_divergence_is_seen_where_reference_sees_it(make, base_lr, dtype):
-    wild, calm = make(base_lr=base_lr, dtype=dtype), make(dtype=dtype, seed=1)
-    ours, theirs = (train(engine, [wild, calm]) for engine in (on_gpu, Reference))
-    assert theirs.diverged_at[0] > 0
-    assert abs(ours.diverged_at[0] - theirs.diverged_at[0]) <= 1
-    np.testing.assert_allclose(ours.curves[:, 1], train(on_gpu, [calm]).curves[:, 0], rtol=0, atol=2e-6)  # 20 roundings again
 
 
 def test_a_step_moves_a_quarter_of_what_single_operations_would(make, monkeypatch):

@@ -1,16 +1,20 @@
 """The kernel of `gram` for GPUs in Triton's interpreter: run by test_cuda.py in a process where TRITON_INTERPRET is set."""
 
-import gc
-import weakref
-
 import numpy as np
 import pytest
 
+from tests.trainables.trainers.interpreted import (  # noqa: F401 - the tests are of this suite, too
+    assert_same,
+    test_divergence_is_seen_where_reference_sees_it,
+    test_float32_keeps_its_digits,
+    test_interrupted_and_resumed,
+    test_it_goes_with_its_last_reference,
+    train,
+)
 from trainables.trainers.gram import cuda, plans
 from trainables.trainers.gram.cpu import Gram
 from trainables.trainers.gram.cuda import GramCuda
 from trainables.trainers.reference import Reference
-from trainables.trainers.run import PackRun
 
 EXACT = 1e-9  # as in test_trainers.py
 
@@ -19,28 +23,16 @@ def on_gpu(cells) -> GramCuda:
     return GramCuda(cells, "cpu")
 
 
-def train(engine, cells) -> PackRun:
-    run = PackRun(cells, engine(cells))
-    run.advance(float("inf"))
-    return run
-
-
-@pytest.fixture
-def make(make_cell):
-    """Cells for an interpreter that is a million times slower than what it stands for."""
-    return lambda **settings: make_cell(**({"steps": 12, "eval_every": 6, "batch": 10} | settings))
+@pytest.fixture(name="on_gpu")
+def its_trainer():
+    return on_gpu
 
 
 # The last: more symbols than a batch holds.
 @pytest.mark.parametrize(("L", "d", "width"), [(2, 3, 1), (3, 16, 32), (5, 16, 40), (13, 4, 32)])
 def test_agrees_with_reference(make, L, d, width):
     cells = [make(L=L, d=d, width=width, gamma=g, seed=s) for g, s in ((1.0, 0), ("lazy", 0), (3.0, 1))]
-    ours, theirs = train(on_gpu, cells), train(Reference, cells)
-    np.testing.assert_allclose(ours.curves, theirs.curves, rtol=0, atol=EXACT)
-    for a, b in zip(ours.results(), theirs.results(), strict=True):
-        np.testing.assert_allclose(a.readout, b.readout, rtol=0, atol=EXACT)
-        np.testing.assert_allclose(a.alignment, b.alignment, rtol=0, atol=EXACT)
-        assert a.activation_change == pytest.approx(b.activation_change, rel=1e-8)
+    assert_same(train(on_gpu, cells), train(Reference, cells))
 
 
 def test_many_launches_blocks_of_neurons_and_lazy_cells_alone(make, monkeypatch):
@@ -71,39 +63,3 @@ def test_a_literal_output_is_exactly_zero_before_the_first_step(make):
     cells = [make(L=L, d=4, gamma=3.0, dtype="float32", width=width) for L, width in ((5, 40), (13, 40))]
     first = on_gpu(cells).train(0, 1)[0]
     np.testing.assert_array_equal(first, np.float32(np.log(2)))
-
-
-def test_float32_keeps_its_digits(make):
-    for gamma in (1.0, "lazy"):
-        single, double = (train(on_gpu, [make(gamma=gamma, dtype=t)]) for t in ("float32", "float64"))
-        np.testing.assert_allclose(single.curves[0], double.curves[0], rtol=0, atol=2e-6)  # 20 roundings, as in test_trainers.py
-
-
-def test_interrupted_and_resumed(make):
-    cells = [make(gamma=g) for g in (1.0, "lazy")]
-    first, second = (PackRun(cells, on_gpu(cells)) for _ in range(2))
-    first._train(7)
-    second.load(first.state())
-    second.advance(float("inf"))
-    np.testing.assert_allclose(second.curves, train(on_gpu, cells).curves, rtol=0, atol=EXACT)
-
-
-@pytest.mark.filterwarnings("ignore:.*encountered in:RuntimeWarning")  # the interpreter computes in numpy, which tells
-@pytest.mark.parametrize(("base_lr", "dtype"), [(1e160, "float64"), (1e30, "float32")])
-def test_divergence_is_seen_where_reference_sees_it(make, base_lr, dtype):
-    cells = [make(base_lr=base_lr, dtype=dtype)]
-    ours, theirs = (train(engine, cells).diverged_at[0] for engine in (on_gpu, Reference))
-    assert theirs > 0
-    assert abs(ours - theirs) <= 1
-
-
-def test_it_goes_with_its_last_reference(make):
-    made = on_gpu([make()])
-    made.train(0, 10)
-    gone = weakref.ref(made)
-    gc.disable()
-    try:
-        del made
-        assert gone() is None
-    finally:
-        gc.enable()

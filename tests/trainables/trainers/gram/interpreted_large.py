@@ -3,7 +3,6 @@
 The sizes of a program's work are made small, so that small networks need several blocks of neurons, rows and columns.
 """
 
-import gc
 import weakref
 
 import numpy as np
@@ -11,6 +10,14 @@ import pytest
 import torch
 from triton.runtime.interpreter import InterpreterBuilder
 
+from tests.trainables.trainers.interpreted import (  # noqa: F401 - the tests are of this suite, too
+    assert_same,
+    test_divergence_is_seen_where_reference_sees_it,
+    test_float32_keeps_its_digits,
+    test_interrupted_and_resumed,
+    test_it_goes_with_its_last_reference,
+    train,
+)
 from trainables.basics import CardUnusable
 from trainables.trainers.card import proof
 from trainables.trainers.gram import large, plans
@@ -35,16 +42,15 @@ def on_gpu(cells) -> GramLarge:
     return GramLarge(cells, "cpu")
 
 
-def train(engine, cells) -> PackRun:
-    run = PackRun(cells, engine(cells))
-    run.advance(float("inf"))
-    return run
+@pytest.fixture(params=[2, 16])
+def d(request):
+    """Products over Z, and over the Gram matrix."""
+    return request.param
 
 
-@pytest.fixture
-def make(make_cell):
-    """Cells for an interpreter that is a million times slower than what it stands for."""
-    return lambda **settings: make_cell(**({"steps": 12, "eval_every": 6, "batch": 10} | settings))
+@pytest.fixture(name="on_gpu")
+def its_trainer():
+    return on_gpu
 
 
 # Products over the Gram matrix, then over Z: L and d that are no multiples of CHUNK; more symbols than a batch holds; and two
@@ -58,11 +64,8 @@ def test_agrees_with_reference(make, monkeypatch, L, d, width, batch):
     cells = [make(L=L, d=d, width=width, batch=batch, gamma=g, seed=s) for g, s in ((1.0, 0), ("lazy", 1))]
     ours, theirs = train(on_gpu, cells), train(Reference, cells)
     assert ours.trainer.by_z == 2 * [2 * d < L]
-    np.testing.assert_allclose(ours.curves, theirs.curves, rtol=0, atol=EXACT)
-    for c, (a, b) in enumerate(zip(ours.results(), theirs.results(), strict=True)):
-        np.testing.assert_allclose(a.readout, b.readout, rtol=0, atol=EXACT)
-        np.testing.assert_allclose(a.alignment, b.alignment, rtol=0, atol=EXACT)
-        assert a.activation_change == pytest.approx(b.activation_change, rel=1e-8)
+    assert_same(ours, theirs)
+    for c in range(len(cells)):
         neurons = np.arange(width)[::3]
         w, exact = (run.trainer.hidden_weights(c, neurons) for run in (ours, theirs))
         np.testing.assert_allclose(w, exact, rtol=0, atol=EXACT)
@@ -145,15 +148,6 @@ def test_a_step_reads_what_is_trained_once(make, monkeypatch, d):
     assert reads.max() == 1  # the step of omega or U
 
 
-def test_interrupted_and_resumed(make):
-    cells = [make(gamma=g, d=d) for g, d in (("lazy", 2), (1.0, 16))]
-    first, second = (PackRun(cells, on_gpu(cells)) for _ in range(2))
-    first._train(7)
-    second.load(first.state())
-    second.advance(float("inf"))
-    np.testing.assert_array_equal(second.curves, train(on_gpu, cells).curves)
-
-
 def test_its_first_steps_are_checked(make, monkeypatch):
     monkeypatch.setattr(proof, "STEPS", 20)
     cells = [make(gamma=g, L=13, d=4, dtype="float32") for g in (1.0, "lazy")]
@@ -166,25 +160,3 @@ def test_its_first_steps_are_checked(make, monkeypatch):
 
     with pytest.raises(CardUnusable, match="other losses"):
         proof.prove(cells, wrong, Gram)
-
-
-@pytest.mark.filterwarnings("ignore:.*encountered in:RuntimeWarning")  # the interpreter computes in numpy, which tells
-@pytest.mark.parametrize("d", [2, 16])
-@pytest.mark.parametrize(("base_lr", "dtype"), [(1e160, "float64"), (1e30, "float32")])
-def test_divergence_is_seen_where_reference_sees_it(make, base_lr, dtype, d):
-    cells = [make(base_lr=base_lr, dtype=dtype, d=d)]
-    ours, theirs = (train(engine, cells).diverged_at[0] for engine in (on_gpu, Reference))
-    assert theirs > 0
-    assert abs(ours - theirs) <= 1
-
-
-def test_a_trainer_ends_with_its_last_reference(make):
-    trainer = on_gpu([make()])
-    trainer.train(0, 3)
-    seen = weakref.ref(trainer)
-    gc.disable()
-    try:
-        del trainer
-        assert seen() is None
-    finally:
-        gc.enable()
