@@ -17,6 +17,8 @@ SLOW_S = 0.5
 """From here on `make test` leaves a test to `.ci/run`."""
 NIGHTLY_S = 20.0
 """From here on `.ci/run` leaves a test to `make nightly`, unless it is marked as a `guard`."""
+NIGHTLY_KINDS = ("ray", "browser")
+"""Marks of slow tests that it leaves there as well: Ray and a browser use more of the machine than the seconds of a test tell."""
 KEPT = 1.5
 """Times between which a new measurement leaves the old one: lines change with tests, and not with what else the machine does."""
 
@@ -57,7 +59,8 @@ def mark(items: list[pytest.Item], known: dict[str, float]) -> None:
     for item in items:
         took = takes[item.nodeid] = seconds(item, known)
         quick[_file(item.nodeid)] += took < SLOW_S
-        if item.get_closest_marker("alone") or (took >= NIGHTLY_S and not item.get_closest_marker("guard")):
+        is_long = took >= NIGHTLY_S or (took >= SLOW_S and any(map(item.get_closest_marker, NIGHTLY_KINDS)))
+        if item.get_closest_marker("alone") or (is_long and not item.get_closest_marker("guard")):
             item.add_marker("nightly")
         if took >= SLOW_S or item.get_closest_marker("nightly"):
             item.add_marker("slow")

@@ -69,6 +69,7 @@ def opened(page, address):
 N_CHARTS = {"curves": 1, "dimension": 1, "noise": 1, "structure": 2, "richness": 2, "scaling": 3, "specialisation": 1}
 
 
+@pytest.mark.guard
 @pytest.mark.parametrize("name", PAGES)
 def test_page_opens_by_its_address_and_fits_a_narrow_window_and_a_phone_in_the_dark(page, url, name):
     page.set_viewport_size({"width": 1000, "height": 700})

@@ -41,6 +41,7 @@ def workers(driver: int) -> list[psutil.Process]:
     return list(filter(is_worker, psutil.Process(driver).children(recursive=True)))
 
 
+@pytest.mark.guard
 def test_runs_then_finds_nothing_to_do(small_grid, sweep, sweep_here, results):
     done = sweep(small_grid)
     assert done.returncode == 0, done.stderr
@@ -61,6 +62,7 @@ def test_runs_then_finds_nothing_to_do(small_grid, sweep, sweep_here, results):
     assert counts(results) == (16, 16)
 
 
+@pytest.mark.guard
 def test_kill_9_of_a_worker_loses_nothing(long_grid, start, results):
     process = start(long_grid)
     wait_for(lambda: bool(workers(process.pid)) and counts(results)[0] > 0, process)
@@ -72,6 +74,7 @@ def test_kill_9_of_a_worker_loses_nothing(long_grid, start, results):
     assert connect(results).execute("select distinct status from cells").fetchall() == [("ok",)]
 
 
+@pytest.mark.guard
 def test_kill_9_of_the_driver_then_the_same_command(long_grid, start, sweep, results):
     process = start(long_grid)
     wait_for(lambda: counts(results)[0] > 0, process)
@@ -97,6 +100,7 @@ def test_a_closed_terminal_drains_too(long_grid, start, results):
     assert 0 < landed[0] < 24 and landed[0] == landed[1]
 
 
+@pytest.mark.guard
 def test_ctrl_c_drains(long_grid, start, results):
     process = start(long_grid, "steps=10000", "--max-concurrent", 1)  # so that much is left when it drains
     wait_for(lambda: counts(results)[0] > 0, process)

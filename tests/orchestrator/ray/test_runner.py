@@ -248,6 +248,7 @@ def test_the_cards_of_one_machine_are_set_aside_and_another_goes_on(noisy_grid, 
         cluster.shutdown()
 
 
+@pytest.mark.guard
 def test_two_nodes_share_the_results_and_the_checkpoints(noisy_grid, results):
     grid = noisy_grid(4000)
     from ray.cluster_utils import Cluster
