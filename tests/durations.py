@@ -25,21 +25,21 @@ KEPT = 1.5
 UNKNOWN = pytest.StashKey[list[str]]()
 """Lines that name no test, fixture or file that was collected."""
 HEAD = f"""\
-# Seconds of tests and of fixtures that tests of a file share, where they are {SLOW_S:g} or more: renewed by `make durations`.
+# Seconds of tests and of fixtures that tests share, where they are {SLOW_S:g} or more: renewed by `make durations`.
 # A line is a test with its parameters, or a test with all of them, of which the longest counts, or all other tests of a file.
 """
 
 
 def read(file: Path = FILE) -> dict[str, float]:
-    """Name -> seconds. A name is a test's, with or without its parameters, or a fixture's: `its file::name`."""
+    """Name -> seconds. A name is a test's, with or without its parameters, or a fixture's: `its file or folder::name`."""
     lines = (line.split(maxsplit=1) for line in file.read_text().splitlines() if line and not line.startswith("#"))
     return {name: float(seconds) for seconds, name in lines}
 
 
 def shared_by(item: pytest.Item) -> list[str]:
-    """Names of the fixtures of its file that an item shares with other tests. Those of a whole session are nobody's."""
+    """Names of the fixtures of its file or folder that an item shares with other tests. Those of all tests are nobody's."""
     found = item._fixtureinfo.name2fixturedefs if isinstance(item, pytest.Function) else {}
-    return [_name(defs[-1]) for defs in found.values() if defs[-1].scope in ("module", "class", "package")]
+    return [_name(defs[-1]) for defs in found.values() if defs[-1].scope != "function" and defs[-1].baseid not in ("", "tests")]
 
 
 def _name(fixture: "pytest.FixtureDef[Any]") -> str:
@@ -64,8 +64,8 @@ def mark(items: list[pytest.Item], known: dict[str, float]) -> None:
             item.add_marker("nightly")
         if took >= SLOW_S or item.get_closest_marker("nightly"):
             item.add_marker("slow")
-        if any(name in known for name in shared_by(item)):
-            item.add_marker(pytest.mark.xdist_group(_file(item.nodeid)))  # so that one worker makes what they share
+        if shared := [name for name in shared_by(item) if name in known]:
+            item.add_marker(pytest.mark.xdist_group(max(shared, key=known.__getitem__)))  # so that one worker makes it
     each = {file: known.get(file, 0.0) / max(1, n) for file, n in quick.items()}
     items.sort(key=lambda item: -takes[item.nodeid] if takes[item.nodeid] >= SLOW_S else each[_file(item.nodeid)])
 
