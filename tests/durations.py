@@ -15,7 +15,7 @@ import pytest
 FILE = Path(__file__).with_suffix(".txt")
 SLOW_S = 0.5
 """From here on `make test` leaves a test to `.ci/run`."""
-NIGHTLY_S = 20.0
+NIGHTLY_S = 10.0
 """From here on `.ci/run` leaves a test to `make nightly`, unless it is marked as a `guard`."""
 NIGHTLY_KINDS = ("ray", "browser")
 """Marks of slow tests that it leaves there as well: Ray and a browser use more of the machine than the seconds of a test tell."""

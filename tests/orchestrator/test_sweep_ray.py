@@ -62,7 +62,6 @@ def test_runs_then_finds_nothing_to_do(small_grid, sweep, sweep_here, results):
     assert counts(results) == (16, 16)
 
 
-@pytest.mark.guard
 def test_kill_9_of_a_worker_loses_nothing(long_grid, start, results):
     process = start(long_grid)
     wait_for(lambda: bool(workers(process.pid)) and counts(results)[0] > 0, process)
