@@ -249,6 +249,8 @@ class Hosts:
             "USER": "root",
             "LANG": "C.UTF-8",
             "COLUMNS": "200",
+            # Where this machine chooses the kernels of BLAS, so do its hosts: another choice moves last bits.
+            **{variable: value for variable, value in os.environ.items() if variable.startswith("OPENBLAS_")},
         }
         host = Host(name, address, folder, process, pid, environment)
         self._hosts[name] = host
