@@ -14,7 +14,7 @@ PYTHON ?= $(shell for p in python3 python3.12 python3.11; do \
 PY := .venv/bin/python
 # Where `make evidence` trains: make RESULTS=/scratch/results evidence
 RESULTS ?= results
-# Files of tests at once: make N=4 test
+# Tests at once: make N=4 test
 N ?= 2
 # Some containers set this: each of a sweep's processes, and of the tests', would then compile all of its modules anew.
 unexport PYTHONDONTWRITEBYTECODE
@@ -44,16 +44,16 @@ PYTEST := $(PY) -m pytest --max-worker-restart 0
 test: install
 	@$(PYTEST) -n $(N) --dist load
 
-# One worker more than N: many of these tests wait for Ray.
+# One worker more than N: many of these tests wait for other processes.
 slow: install
-	@$(PYTEST) -m "slow and not nightly" -n $$(($(N) + 1)) --dist loadgroup
+	@$(PYTEST) -m "slow and not nightly" -n $$(($(N) + 1)) --dist loadfile --no-loadscope-reorder
 
 nightly: install
 	@.ci/packages
 	@$(PY) -m tests.nightly
 
 durations: install
-	@$(PYTEST) -m "not alone" -n $(N) --dist loadgroup --keep-durations
+	-@$(PYTEST) -m "not alone" -n $(N) --dist loadfile --no-loadscope-reorder --keep-durations
 	@$(PYTEST) -m alone --keep-durations
 
 # Each sweep trains what neither evidence/ nor RESULTS has, and is kept as soon as it is done. Status 1, some networks failed, stops nothing.

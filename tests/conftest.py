@@ -36,7 +36,8 @@ class Failures:
         terminal = self.config.pluginmanager.get_plugin("terminalreporter")
         if report.failed and terminal:
             crash = getattr(report.longrepr, "reprcrash", None)
-            terminal.write_line(f"\nFAILED {report.nodeid} - {crash.message.splitlines()[0] if crash else report.when}")
+            what = crash.message.splitlines()[0] if crash else report.when
+            terminal.write_line(f"\nFAILED {report.nodeid} - {what}")
 
 
 def pytest_configure(config: pytest.Config) -> None:

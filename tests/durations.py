@@ -53,21 +53,20 @@ def seconds(item: pytest.Item, known: dict[str, float]) -> float:
 
 
 def mark(items: list[pytest.Item], known: dict[str, float]) -> None:
-    """Mark what is `slow`, and what of it is `nightly`. Quick tests come in the order of what their file says in a second. Slow
-    ones begin with the longest, so that none is left at the end."""
-    quick, takes = Counter[str](), dict[str, float]()
+    """Mark what is `slow`, and what of it is `nightly`. Quick tests come in the order of what their file says in a second, slow
+    ones by file, the longest first."""
+    quick, slow = Counter[str](), Counter[str]()
     for item in items:
-        took = takes[item.nodeid] = seconds(item, known)
-        quick[_file(item.nodeid)] += took < SLOW_S
+        took, file = seconds(item, known), _file(item.nodeid)
         is_long = took >= NIGHTLY_S or (took >= SLOW_S and any(map(item.get_closest_marker, NIGHTLY_KINDS)))
         if item.get_closest_marker("alone") or (is_long and not item.get_closest_marker("guard")):
             item.add_marker("nightly")
         if took >= SLOW_S or item.get_closest_marker("nightly"):
             item.add_marker("slow")
-        if shared := [name for name in shared_by(item) if name in known]:
-            item.add_marker(pytest.mark.xdist_group(max(shared, key=known.__getitem__)))  # so that one worker makes it
+        quick[file] += took < SLOW_S
+        slow[file] += took if item.get_closest_marker("slow") and not item.get_closest_marker("nightly") else 0.0
     each = {file: known.get(file, 0.0) / max(1, n) for file, n in quick.items()}
-    items.sort(key=lambda item: -takes[item.nodeid] if takes[item.nodeid] >= SLOW_S else each[_file(item.nodeid)])
+    items.sort(key=lambda item: -slow[_file(item.nodeid)] if item.get_closest_marker("slow") else each[_file(item.nodeid)])
 
 
 def names(items: Iterable[pytest.Item]) -> set[str]:
@@ -102,8 +101,8 @@ def renewed(old: dict[str, float], measured: dict[str, float], there: set[str]) 
                 rest[_file(case)].append(case)
         lines |= {test: max(now.values())} if len(now) == len(cases) else now
     for file, cases in rest.items():
-        whole = sum(measured[case] for case in cases) if measured.keys() >= set(cases) else old.get(file, 0.0)
-        lines[file] = _same_or_new(old.get(file, 0.0), whole)
+        before, whole = old.get(file, 0.0), sum(measured.get(case, 0.0) for case in cases)
+        lines[file] = _same_or_new(before, whole if measured.keys() >= set(cases) else max(before, whole))
     return lines
 
 
@@ -122,6 +121,7 @@ class Measuring:
         self.took: dict[str, float] = defaultdict(float)
         self.there: set[str] = set()
         self.made: list[tuple[str, float]] = []
+        self.unknown: set[str] = set()
 
     @pytest.hookimpl(wrapper=True)
     def pytest_fixture_setup(self, fixturedef: "pytest.FixtureDef[Any]") -> Generator[None, Any, Any]:
@@ -140,9 +140,12 @@ class Measuring:
         return report
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        self.took[report.nodeid] += report.duration
+        test = report.nodeid
+        if not report.passed:  # skipped or failed, it tells nothing of what it takes
+            self.unknown.add(test)
+        self.took[test] += report.duration
         for name, seconds in dict(report.user_properties).get("made", ()):
-            self.took[report.nodeid] -= seconds
+            self.took[test] -= seconds
             self.took[name] = max(seconds, self.took[name])
 
     @pytest.hookimpl(tryfirst=True)
@@ -157,4 +160,5 @@ class Measuring:
         if hasattr(session.config, "workeroutput"):
             session.config.workeroutput["there"] = sorted(self.there)
         else:
-            write(renewed(read(), self.took, self.there))
+            measured = {name: seconds for name, seconds in self.took.items() if name not in self.unknown}
+            write(renewed(read(), measured, self.there))

@@ -31,7 +31,7 @@ def steps(seed: int) -> list[dict[str, str]]:
     """
     pytest = "pytest -rfE --max-worker-restart 0"
     return [
-        {"tests": f"{pytest} -n 3 --dist loadgroup -m 'nightly and not alone'"},
+        {"tests": f"{pytest} -n 3 --dist loadfile --no-loadscope-reorder -m 'nightly and not alone'"},
         {"tests-alone": f"{pytest} -m alone"},
         {"campaign": f"tests.campaign --count 30 --seed {seed}", "fuzz": f"tests.fuzz --count 10000 --seed {seed}"},
     ]

@@ -34,8 +34,19 @@ def test_a_task_that_counts_its_networks_is_found_though_each_draw_is_right(tmp_
         "return x, x[:, symbols]", "return x, len(self.made) % 2 * x[:, symbols]"
     )
     counting = counting.replace("    d: Annotated", "    made: ClassVar[list[int]] = []\n    d: Annotated", 1)
-    with pytest.raises(AssertionError, match=r"parity d=6 .*: reference each alone: network \d has \w+ .* instead of"):
+    with pytest.raises(AssertionError, match=r"parity d=6 .*: trained .*, network \d of 3 has \w+\S* .* and "):
         checked(tmp_path, counting)
+
+
+def test_a_network_that_computes_in_one_precision_is_told_so(tmp_path):
+    own = (ROOT / "examples" / "own_network.py").read_text()
+    single = own.replace("gate = x @ ", "gate = x.float() @ ", 1)
+    assert single != own
+    (tmp_path / "own_network.py").write_text(single)
+    keys = {"network": "gated", "L": 4, "d": 4, "width": 8, "base_lr": 0.5, "seed": 0, "dtype": "float32"}
+    grid = {"sweep": "s", "networks": [str(tmp_path / "own_network.py")], "grids": [{"task": "same_different", **keys}]}
+    with pytest.raises(AssertionError, match=r"gated.*: network gated: "):
+        check_grid(grid)
 
 
 def test_what_a_sweep_would_refuse_is_refused(tmp_path):
