@@ -118,7 +118,7 @@ def _differ(ours: Sequence[Numbers], theirs: Sequence[Numbers], most: float) -> 
 
 
 def _apart(a: Any, b: Any) -> float:
-    """Of numbers the difference, relative for those above 1; infinite between words, and between something and nothing."""
+    """The difference of two numbers, relative above 1; infinite between words, and between something and nothing."""
     if a == b:
         return 0.0
     if not (isinstance(a, float) and isinstance(b, float)):
