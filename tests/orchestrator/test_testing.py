@@ -31,7 +31,7 @@ def test_a_task_that_counts_its_networks_is_found_though_each_draw_is_right(tmp_
     """Each function alone gives the same twice, so that no check before a sweep can see it."""
     checked(tmp_path, PARITY)
     counting = PARITY.replace("# The k bits that count", "self.made.append(1)\n        # The k bits that count").replace(
-        "return x, x[:, symbols]", "return x, len(self.made) % 2 * x[:, symbols]"
+        "return x, x[:, symbols]", "return x * np.float32(1 + len(self.made) / 1000), x[:, symbols]"
     )
     counting = counting.replace("    d: Annotated", "    made: ClassVar[list[int]] = []\n    d: Annotated", 1)
     with pytest.raises(AssertionError, match=r"parity d=6 .*: trained .*, network \d of 3 has \w+\S* .* and "):
