@@ -9,7 +9,7 @@ from tests.orchestrator.conftest import ROOT
 GRID = """\
 sweep: tried
 tasks: [own.py]
-defaults: {d: 6, width: 8, steps: 300, eval_every: 100, batch: 16, test_size: 64}
+defaults: {d: 400, width: 8, steps: 300, eval_every: 100, batch: 16, test_size: 64}
 grids:
   - {task: parity, k: 2, gamma: 1, network: [relu2, mlp], seed: 0}
 """
@@ -34,7 +34,7 @@ def test_a_task_that_counts_its_networks_is_found_though_each_draw_is_right(tmp_
         "return x, x[:, symbols]", "return x * np.float32(1 + len(self.made) / 1000), x[:, symbols]"
     )
     counting = counting.replace("    d: Annotated", "    made: ClassVar[list[int]] = []\n    d: Annotated", 1)
-    with pytest.raises(AssertionError, match=r"parity d=6 .*: trained .*, network \d of 3 has \w+\S* .* and "):
+    with pytest.raises(AssertionError, match=r"parity d=400 .*: trained .*, network \d of 3 has \w+\S* .* and "):
         checked(tmp_path, counting)
 
 
