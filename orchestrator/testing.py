@@ -4,7 +4,7 @@ import warnings
 from collections.abc import Hashable
 
 from orchestrator.grid.load import Grid
-from orchestrator.plan.checks import MOST_SETTINGS, check_own_parts
+from orchestrator.plan.checks import check_own_parts, first_of_each
 from orchestrator.python.calls import Gridlike
 from trainables.cell import Cell
 from trainables.training import Descent
@@ -18,9 +18,9 @@ def check_grid(grid: Gridlike) -> None:
     their results follow from their keys and seeds alone: trained again, alone and in a pack, in another order, interrupted, and
     by each engine that trains them.
 
-    Networks that do not learn by gradient descent are checked as before a sweep, and not trained. Of the others those are
-    tried first that differ in a part, a word or a switch. They train on the CPU in float64, so they must
-    compute in the precision of their inputs. Nothing is stored.
+    Networks that do not learn by gradient descent are checked as before a sweep, and not trained. Of the others one is tried of
+    each combination of parts, words and switches, or some of them if they are many. They train on the CPU in float64, so they
+    must compute in the precision of their inputs. Nothing is stored.
 
     Args:
         grid: A Grid, or the path, the text or the dictionary of one. Sizes that a laptop trains in seconds are enough.
@@ -39,9 +39,8 @@ def check_grid(grid: Gridlike) -> None:
     made = grid if isinstance(grid, Grid) else Grid.load(grid)
     for line in check_own_parts(made, range(len(made.cells))):
         warnings.warn(line, stacklevel=2)
-    learning = [p.cell for p in made.cells if isinstance(p.cell.training, Descent)]
     broken = []
-    for cell in list({_setting(cell): cell for cell in reversed(learning)}.values())[-MOST_SETTINGS:]:
+    for cell in first_of_each((p for p in made.cells if isinstance(p.cell.training, Descent)), _setting):
         told = [finding.message for finding in check_network(shortened(cell)) if finding.is_wrong]
         try:
             told = told or check_training([cell.model_copy(update={"seed": cell.seed + k}) for k in range(SEEDS)])

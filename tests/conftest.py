@@ -47,10 +47,8 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    known, there = durations.read(), durations.names(items)
-    config.stash[durations.UNKNOWN] = sorted(
-        known.keys() - there - {name.split("[")[0] for name in there} - {name.split("::")[0] for name in there}
-    )
+    known = durations.read()
+    config.stash[durations.UNKNOWN] = durations.unknown(items, known)
     durations.mark(items, known)
 
 

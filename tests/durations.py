@@ -1,4 +1,4 @@
-"""What each test takes: measured, kept in `durations.txt`. From it follows which tests are slow, and which wait for the night.
+"""Seconds of each test, measured and kept in `durations.txt`: they decide which tests are slow, and which wait for the night.
 
 `pytest --keep-durations` renews the lines of the tests that it runs (`make durations`: of all). A test takes what it takes itself
 and what the fixtures take that it shares with others of its file, so that it is slow whoever comes first.
@@ -23,7 +23,7 @@ KEPT = 1.5
 """Times between which a new measurement leaves the old one: lines change with tests, and not with what else the machine does."""
 
 UNKNOWN = pytest.StashKey[list[str]]()
-"""Lines that name no test, fixture or file that was collected."""
+"""Lines of the file that are `unknown`."""
 HEAD = f"""\
 # Seconds of tests and of fixtures that tests share, where they are {SLOW_S:g} or more: renewed by `make durations`.
 # A line is a test with its parameters, or a test with all of them, of which the longest counts, or all other tests of a file.
@@ -47,8 +47,8 @@ def _name(fixture: "pytest.FixtureDef[Any]") -> str:
 
 
 def seconds(item: pytest.Item, known: dict[str, float]) -> float:
-    """What an item takes; 0 if that is less than `SLOW_S` or unknown."""
-    own = known.get(item.nodeid, known.get(item.nodeid.split("[")[0], 0.0))
+    """Seconds of an item; 0 if they are less than `SLOW_S` or unknown."""
+    own = known.get(item.nodeid, known.get(_test(item.nodeid), 0.0))
     return own + sum(known.get(name, 0.0) for name in shared_by(item))
 
 
@@ -70,8 +70,18 @@ def mark(items: list[pytest.Item], known: dict[str, float]) -> None:
 
 
 def names(items: Iterable[pytest.Item]) -> set[str]:
-    """Of tests with their parameters, and of the fixtures that they share."""
+    """Names of tests with their parameters, and of the fixtures that they share."""
     return {item.nodeid for item in items} | {name for item in items for name in shared_by(item)}
+
+
+def unknown(items: Iterable[pytest.Item], known: dict[str, float]) -> list[str]:
+    """Lines that name no test, fixture or file of these items."""
+    there = names(items)
+    return sorted(known.keys() - there - {_test(name) for name in there} - {_file(name) for name in there})
+
+
+def _test(name: str) -> str:
+    return name.split("[")[0]
 
 
 def _file(name: str) -> str:
@@ -89,13 +99,13 @@ def renewed(old: dict[str, float], measured: dict[str, float], there: set[str]) 
     lines = {name: seconds for name, seconds in old.items() if _file(name) not in files}
     tests, rest = defaultdict(list), defaultdict(list)
     for name in there:
-        tests[name.split("[")[0]].append(name)
+        tests[_test(name)].append(name)
     for test, cases in tests.items():
         now = {}
         for case in cases:
             before = old.get(case, old.get(test, 0.0))
             took = _same_or_new(before, measured.get(case, before))
-            if took >= (SLOW_S / KEPT if before else SLOW_S):
+            if took >= SLOW_S:
                 now[case] = took
             else:
                 rest[_file(case)].append(case)
@@ -140,12 +150,11 @@ class Measuring:
         return report
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        test = report.nodeid
         if not report.passed:  # skipped or failed, it tells nothing of what it takes
-            self.unknown.add(test)
-        self.took[test] += report.duration
+            self.unknown.add(report.nodeid)
+        self.took[report.nodeid] += report.duration
         for name, seconds in dict(report.user_properties).get("made", ()):
-            self.took[test] -= seconds
+            self.took[report.nodeid] -= seconds
             self.took[name] = max(seconds, self.took[name])
 
     @pytest.hookimpl(tryfirst=True)

@@ -26,7 +26,7 @@ def wait_until(condition: Callable[[], bool], seconds: float, every: float = 0.0
 
 
 def answers(url: str) -> bool:
-    """Whether a server does by now."""
+    """True once a server answers at this address."""
     try:
         urllib.request.urlopen(url).close()
     except OSError:

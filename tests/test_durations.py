@@ -1,4 +1,4 @@
-"""What is slow follows from what was measured."""
+"""Tests are slow by what was measured."""
 
 from types import SimpleNamespace
 

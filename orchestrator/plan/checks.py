@@ -68,7 +68,7 @@ def check_own_parts(grid: Grid, cells: Sequence[int]) -> list[str]:
     for found in defined:
         for task in found.tasks.values():
             has = partial(_has_task, task)
-            of_task = _first(filter(has, planned), lambda cell: (cell.task, _is_sampled(cell)))
+            of_task = first_of_each(filter(has, planned), lambda cell: (cell.task, _is_sampled(cell)))
             settings = [(cell, partial(check_task, cell.task, _is_sampled(cell))) for cell in of_task]
             look(found.file, task, settings, has, lambda cell: cell.task.identity())  # the check is given nothing else of a cell
     planned = sorted((p for p in planned if type(p.cell.task) not in bad), key=lambda p: p.cell.width * p.cell.task.input_dim)
@@ -79,7 +79,7 @@ def check_own_parts(grid: Grid, cells: Sequence[int]) -> list[str]:
     for found in defined:
         for network in found.networks:
             has = partial(_has_network, network)
-            of_network = _first(filter(has, planned), _network_and_kind_of_task)
+            of_network = first_of_each(filter(has, planned), _network_and_kind_of_task)
             look(found.file, network, ((cell, partial(check_network, cell)) for cell in of_network), has)
             if network not in bad:  # every shape: the forecast draws weights of each, and a few settings were checked at most
                 shapes = {p.cell.shape(): p.cell for p in filter(has, (grid.cells[i] for i in cells))}
@@ -88,7 +88,9 @@ def check_own_parts(grid: Grid, cells: Sequence[int]) -> list[str]:
     planned = [p for p in planned if type(p.cell.network) not in bad and not p.cell.task.preparations()]
     for found in defined:
         for asked in found.metrics.values():
-            having = _first((p for p in planned if asked.name in p.save), lambda cell: (type(cell.network), type(cell.task)))
+            having = first_of_each(
+                (p for p in planned if asked.name in p.save), lambda cell: (type(cell.network), type(cell.task))
+            )
             look(found.file, asked, ((cell, partial(check_metric, asked, cell)) for cell in having))
     if wrong:
         raise GridError(wrong.problems)
@@ -109,7 +111,7 @@ def _telling_of(file: UserFile, part: type[Part] | Requested) -> Iterator[None]:
         timer.cancel()
 
 
-def _first(planned: Iterable[PlannedCell], of: Callable[[Cell], Hashable]) -> list[Cell]:
+def first_of_each(planned: Iterable[PlannedCell], of: Callable[[Cell], Hashable]) -> list[Cell]:
     """The first cell of each kind. If there are many kinds: of some of them, evenly spread from the first to the last."""
     kinds: dict[Hashable, Cell] = {}
     for p in planned:

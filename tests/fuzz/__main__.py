@@ -1,7 +1,6 @@
 """`python -m tests.fuzz --count 10000 --seed 0`: bad input of every kind, and what became of it."""
 
 import os
-import resource
 import sys
 import tempfile
 from pathlib import Path
@@ -11,12 +10,13 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
+from tests.fuzz.cases import peak_gb
 from tests.fuzz.command_lines import strategies
 from tests.fuzz.tally import run
 from tests.fuzz.world import make_world
 
 MOST_GB = 3.0
-"""Of all cases together: what grows a little with each would end a server that answers for days."""
+"""The most memory after all cases: growth by a little with each would end a server that answers for days."""
 
 app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
 
@@ -46,7 +46,7 @@ def main(
                 kind, *map(str, (done.codes.total(), done.codes[0], refused)), f"{done.slowest_s:.2f}", f"{done.wall_s:.0f}"
             )
     Console().print(table)
-    memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
+    memory = peak_gb()
     typer.echo(f"memory at most: {memory:.2f} GB, and {MOST_GB} GB are the most")
     raise typer.Exit(int(failed or memory > MOST_GB))
 

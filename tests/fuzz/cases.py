@@ -172,7 +172,7 @@ def _beside(case: Case, world: Path) -> Iterator[None]:
 
 
 def _checked(case: Case, world: Path) -> Outcome:
-    before, started, memory = tree(world), time.process_time(), _peak_gb()
+    before, started, memory = tree(world), time.process_time(), peak_gb()
     with watched() as seen:
         outcome = _guarded(case, world) if case.program == "guard" else _command(case, case.words)
     seconds = time.process_time() - started
@@ -215,12 +215,13 @@ def _checked(case: Case, world: Path) -> Outcome:
     )
     most = MOST_CPU_S + CELL_CPU_S * _planned("cell", outcome.said) + SEARCH_CPU_S * _planned("threshold", outcome.said)
     _require(seconds < most, case, f"took {seconds:.1f} s of processor, and {most:.0f} s are the most")
-    memory = _peak_gb() - memory
+    memory = peak_gb() - memory
     _require(memory < MOST_MEMORY_GB, case, f"the process has grown by {memory:.2f} GB")
     return Outcome(outcome.code, seconds, outcome.said)
 
 
-def _peak_gb() -> float:
+def peak_gb() -> float:
+    """The most memory that this process has held."""
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
 
 

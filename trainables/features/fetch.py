@@ -3,12 +3,12 @@ downloads."""
 
 import argparse
 import fcntl
-import os
 import sys
 from pathlib import Path
 
 from console.streams import run_and_leave
 from console.whole import lock_file, make_folder
+from trainables.features.folders import absolute
 from trainables.features.images.found import WEIGHTS, WEIGHTS_SHA256, WEIGHTS_URL, has_own_images, missing, weights_files
 from trainables.features.images.sets import CIFAR100, SETS, ImageSet
 
@@ -51,7 +51,7 @@ def main() -> None:
     given = parser.parse_args()
     of = SETS[given.set]
     try:
-        fetch(Path(os.path.expanduser(given.dir)).absolute(), of, of == CIFAR100 and not given.no_weights)
+        fetch(absolute(given.dir), of, of == CIFAR100 and not given.no_weights)
     except (OSError, RuntimeError) as error:  # no network, no room, or a check sum that does not fit
         sys.exit(f"{given.dir}: {error}")
 

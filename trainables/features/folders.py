@@ -11,12 +11,17 @@ DATA_DIR = "SWEEP_DATA_DIR"
 """Environment variable that names the folder if the grid does not."""
 
 
+def absolute(path: str | os.PathLike[str]) -> Path:
+    """The absolute path that a user meant. `Path.expanduser` would raise a RuntimeError at the home of nobody; this leaves it."""
+    return Path(os.path.expanduser(path)).absolute()
+
+
 def data_folder(data_dir: str) -> tuple[Path, str]:
     """The absolute path of the folder, and who named it. A relative path starts at the current directory."""
     if data_dir:
-        return Path(os.path.expanduser(data_dir)).absolute(), "the grid's data_dir"
+        return absolute(data_dir), "the grid's data_dir"
     if named := os.environ.get(DATA_DIR):
-        return Path(os.path.expanduser(named)).absolute(), DATA_DIR
+        return absolute(named), DATA_DIR
     return cache_folder() / "data", "the default place"
 
 

@@ -5,7 +5,6 @@ Lines are tokenized one by one, each with its end, as Hugging Face's examples do
 """
 
 import hashlib
-import os
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache
@@ -22,7 +21,7 @@ from console.words import listed
 from trainables.basics import Array, Preparation, TaskError
 from trainables.features import kept
 from trainables.features.digests import file_digest
-from trainables.features.folders import data_folder, readable
+from trainables.features.folders import absolute, data_folder, readable
 from trainables.features.kept import Kept, Wanted
 from trainables.features.weights.pretrained import PUBLISHED
 
@@ -61,7 +60,7 @@ def look(corpus: str, data_dir: str, tokenizer_dir: str) -> TextFiles:
             names = ", or ".join(listed(name.format(part) for part in PARTS) for name in NAMES)
             raise ValueError(f"{folder} (in {said_by}) lacks the text: put there {names}")
         digests = [file_digest(file) for file in files]
-    place, said_by = (Path(os.path.expanduser(tokenizer_dir)).absolute(), "tokenizer_dir") if tokenizer_dir else _beside_weights()
+    place, said_by = (absolute(tokenizer_dir), "tokenizer_dir") if tokenizer_dir else _beside_weights()
     with readable(place):
         tokenizer = _first(place, TOKENIZERS)
         if not tokenizer:

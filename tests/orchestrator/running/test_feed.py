@@ -1,4 +1,4 @@
-"""What a sweep's queue is fed: cells that another sweep has in flight come last, and only if they still want training."""
+"""A sweep's queue is fed: cells that another sweep has in flight come last, and only if they still want training."""
 
 from types import SimpleNamespace
 

@@ -1,4 +1,4 @@
-"""What all kernels for GPUs are held to in Triton's interpreter. A suite gives the fixture `on_gpu`, and imports the tests."""
+"""Tests of all kernels for GPUs in Triton's interpreter. A suite gives the fixture `on_gpu`, and imports them."""
 
 import gc
 import weakref

@@ -15,11 +15,11 @@ from tests.trainables.trainers.interpreted import (  # noqa: F401 - the tests ar
     test_interrupted_and_resumed,
     train,
 )
+from trainables.checking.training import CLOSE
 from trainables.kernels.card import noisy_cuda
 from trainables.trainers.batched import Batched
 from trainables.trainers.reference import Reference
 
-EXACT = 1e-9  # as in test_trainers.py
 on_gpu = partial(Batched, in_cache=False, kernels=noisy_cuda)
 
 
@@ -46,9 +46,9 @@ def test_networks_of_any_symbols_and_noise_share_a_pack(make):
     settings = [(2, 1.0, 1.0, "sqrt_d"), (5, 0.0, "lazy", "sqrt_d"), (13, 0.3, 1.0, "none"), (5, 0.0, 0.3, "none")]
     cells = [make(L=L, sigma2=sigma2, gamma=gamma, prefactor=prefactor) for L, sigma2, gamma, prefactor in settings]
     together = train(on_gpu, cells)
-    np.testing.assert_allclose(together.curves, train(Reference, cells).curves, rtol=0, atol=EXACT)
+    np.testing.assert_allclose(together.curves, train(Reference, cells).curves, rtol=0, atol=CLOSE)
     for c in (1, 3):
-        np.testing.assert_allclose(together.curves[:, c], train(on_gpu, [cells[c]]).curves[:, 0], rtol=0, atol=EXACT)
+        np.testing.assert_allclose(together.curves[:, c], train(on_gpu, [cells[c]]).curves[:, 0], rtol=0, atol=CLOSE)
 
 
 def test_a_step_moves_a_quarter_of_what_single_operations_would(make, monkeypatch):

@@ -5,7 +5,6 @@ before weights are read, because every plan looks.
 """
 
 import json
-import os
 from functools import lru_cache
 from importlib.util import find_spec
 from pathlib import Path
@@ -13,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from trainables.basics import Array
 from trainables.features.digests import file_digest
-from trainables.features.folders import data_folder, readable
+from trainables.features.folders import absolute, data_folder, readable
 from trainables.features.weights.headers import Shapes, UnreadableError, shapes_in
 from trainables.features.weights.tensors import check_shape, loaded, picked
 
@@ -97,7 +96,7 @@ def _folder(weights_dir: str, shape: Shape) -> tuple[Path, str]:
     if not weights_dir:
         above, said_by = data_folder("")
         return above / published, said_by
-    given = Path(os.path.expanduser(weights_dir)).absolute()
+    given = absolute(weights_dir)
     inside = given / published
     return inside if not (given / CONFIG).is_file() and inside.is_dir() else given, "the grid's weights_dir"
 

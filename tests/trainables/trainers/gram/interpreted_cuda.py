@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from tests.trainables.trainers.interpreted import (  # noqa: F401 - the tests are of this suite, too
+    SINGLE,
     assert_same,
     test_divergence_is_seen_where_reference_sees_it,
     test_float32_keeps_its_digits,
@@ -11,12 +12,11 @@ from tests.trainables.trainers.interpreted import (  # noqa: F401 - the tests ar
     test_it_goes_with_its_last_reference,
     train,
 )
+from trainables.checking.training import CLOSE
 from trainables.trainers.gram import cuda, plans
 from trainables.trainers.gram.cpu import Gram
 from trainables.trainers.gram.cuda import GramCuda
 from trainables.trainers.reference import Reference
-
-EXACT = 1e-9  # as in test_trainers.py
 
 
 def on_gpu(cells) -> GramCuda:
@@ -40,7 +40,7 @@ def test_many_launches_blocks_of_neurons_and_lazy_cells_alone(make, monkeypatch)
     monkeypatch.setattr(plans, "PLAN_BYTES", 1)
     for gammas in ((1.0, "lazy"), ("lazy",)):
         cells = [make(L=2, width=40, gamma=g, eval_every=12) for g in gammas]
-        np.testing.assert_allclose(train(on_gpu, cells).curves, train(Gram, cells).curves, rtol=0, atol=EXACT)
+        np.testing.assert_allclose(train(on_gpu, cells).curves, train(Gram, cells).curves, rtol=0, atol=CLOSE)
 
 
 def test_networks_of_any_symbols_and_dimensions_share_a_launch_bit_for_bit(make):
@@ -55,7 +55,7 @@ def test_networks_of_any_symbols_and_dimensions_share_a_launch_bit_for_bit(make)
         np.testing.assert_array_equal(together.trainer.b[c], alone.trainer.b[0])
         assert alone.trainer.q.any() != cell.output_is_literal  # only lazy outputs read q, so only for them is it stored
     theirs = [train(Gram, [cell]).curves[0, 0] for cell in cells]
-    np.testing.assert_allclose(together.curves[0], theirs, rtol=0, atol=2e-6)  # 20 roundings of float32, as below
+    np.testing.assert_allclose(together.curves[0], theirs, rtol=0, atol=SINGLE)
 
 
 def test_a_literal_output_is_exactly_zero_before_the_first_step(make):

@@ -11,6 +11,7 @@ import torch
 from triton.runtime.interpreter import InterpreterBuilder
 
 from tests.trainables.trainers.interpreted import (  # noqa: F401 - the tests are of this suite, too
+    SINGLE,
     assert_same,
     test_divergence_is_seen_where_reference_sees_it,
     test_float32_keeps_its_digits,
@@ -19,15 +20,13 @@ from tests.trainables.trainers.interpreted import (  # noqa: F401 - the tests ar
     train,
 )
 from trainables.basics import CardUnusable
+from trainables.checking.training import CLOSE
 from trainables.trainers.card import proof
 from trainables.trainers.gram import large, plans
 from trainables.trainers.gram.cpu import Gram
 from trainables.trainers.gram.large import GramLarge
 from trainables.trainers.reference import Reference
 from trainables.trainers.run import PackRun
-
-EXACT = 1e-9  # as in test_trainers.py
-SINGLE = 2e-6  # 20 roundings of float32, as in interpreted_cuda.py
 
 
 @pytest.fixture(autouse=True)
@@ -68,11 +67,11 @@ def test_agrees_with_reference(make, monkeypatch, L, d, width, batch):
     for c in range(len(cells)):
         neurons = np.arange(width)[::3]
         w, exact = (run.trainer.hidden_weights(c, neurons) for run in (ours, theirs))
-        np.testing.assert_allclose(w, exact, rtol=0, atol=EXACT)
+        np.testing.assert_allclose(w, exact, rtol=0, atol=CLOSE)
         x = np.random.default_rng(c).standard_normal((3, 2 * d))
         for key in ("outputs", "features"):
             seen, true = (getattr(run.trainer.probed(c)(x), key) for run in (ours, theirs))
-            np.testing.assert_allclose(seen, true, rtol=0, atol=EXACT)
+            np.testing.assert_allclose(seen, true, rtol=0, atol=CLOSE)
 
 
 def test_networks_of_any_symbols_and_dimensions_share_launches_bit_for_bit(make):
@@ -124,7 +123,7 @@ def test_short_plans_and_a_recorded_block(make, monkeypatch):
     assert len(replayed) == 2
     np.testing.assert_array_equal(ours.curves, usual.curves)
     theirs = [train(Gram, [cell]).curves[:, 0] for cell in cells]
-    np.testing.assert_allclose(ours.curves.swapaxes(0, 1), theirs, rtol=0, atol=EXACT)
+    np.testing.assert_allclose(ours.curves.swapaxes(0, 1), theirs, rtol=0, atol=CLOSE)
 
 
 @pytest.mark.parametrize("d", [2, 16])
