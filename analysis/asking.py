@@ -30,10 +30,10 @@ from analysis.data.progress.coverage import sweeps
 from analysis.data.selection import SEED, Selection, Value, axes, grid_keys, seeds_of, values_of
 from analysis.data.source import ResultsError, columns_of_views
 from analysis.overlays.overlays import Compute
-from console.words import listed, nearest, show
-from declarations.key import Key
-from declarations.keys import KEYS
-from declarations.synonyms import meant
+from sweepkit.console.words import listed, nearest, show
+from sweepkit.declarations.key import Key
+from sweepkit.declarations.keys import KEYS
+from sweepkit.declarations.synonyms import meant
 
 Where = Mapping[str, Value | Iterable[Value]]
 MOST_LISTED = 12

@@ -16,8 +16,8 @@ from analysis.data.points import CENTRES, Points
 from analysis.data.selection import Selection, grid_keys
 from analysis.data.source import ResultsError
 from analysis.overlays.overlays import Compute
-from console.words import capital, listed, nearest, show
-from declarations.metric import Metric
+from sweepkit.console.words import capital, listed, nearest, show
+from sweepkit.declarations.metric import Metric
 
 
 @dataclass(frozen=True)

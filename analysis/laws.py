@@ -18,8 +18,8 @@ from analysis.data.source import ResultsError
 from analysis.scaling.levels import check_level, usual_level
 from analysis.scaling.proportion import RATIO, by_proportion, proportions
 from analysis.scaling.thresholds import Fitted, exponents, falls_along, fitted, needed, thresholds, without_lazy
-from console.words import counted, listed, show
-from declarations.keys import KEYS
+from sweepkit.console.words import counted, listed, show
+from sweepkit.declarations.keys import KEYS
 
 SIZES = tuple(name for name, key in KEYS.items() if key.part in ("task", "network") and key.kind in ("whole", "number"))
 """The parameters over which a message proposes an exponent: numbers of a task or a network."""

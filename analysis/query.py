@@ -15,15 +15,15 @@ from rich.text import Text
 
 from analysis.data.source import existing
 from analysis.sql.statements import EXAMPLES, bound, checked, in_own_words
-from console.commands import command
-from console.printable import printable
-from console.streams import answers, run_and_leave
-from console.terminal import stop
-from console.words import counted
-from store.database import locked
-from store.files import Files, ResultsError, open_files
-from store.sql import literal
-from store.views import VIEWS, connect, run
+from sweepkit.console.commands import command
+from sweepkit.console.printable import printable
+from sweepkit.console.streams import answers, run_and_leave
+from sweepkit.console.terminal import stop
+from sweepkit.console.words import counted
+from sweepkit.store.database import locked
+from sweepkit.store.files import Files, ResultsError, open_files
+from sweepkit.store.sql import literal
+from sweepkit.store.views import VIEWS, connect, run
 
 app = typer.Typer(add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None)
 FORMATS = {

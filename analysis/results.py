@@ -19,11 +19,11 @@ from analysis.laws import AskedLevel
 from analysis.overlays.waiting import computed, computed_within
 from analysis.scaling.thresholds import threshold_table
 from analysis.sql.statements import answer
-from console.plain import spelled
-from console.words import listed, show
-from declarations.statistics import STATISTICS
-from store.sql import quoted
-from store.views import run
+from sweepkit.console.plain import spelled
+from sweepkit.console.words import listed, show
+from sweepkit.declarations.statistics import STATISTICS
+from sweepkit.store.sql import quoted
+from sweepkit.store.views import run
 
 __all__ = ["Results", "ResultsError"]
 

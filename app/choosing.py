@@ -26,10 +26,10 @@ from app.leading import looking
 from app.pages import PAGES
 from app.setting import name, one
 from app.shared import links, remembered
-from console.commands import sweep_command
-from console.words import counted
-from declarations.metric import Metric
-from stats import Interval
+from sweepkit.console.commands import sweep_command
+from sweepkit.console.words import counted
+from sweepkit.declarations.metric import Metric
+from sweepkit.stats import Interval
 
 
 def grouped(results: str, selection: Selection, measure: str) -> Points:

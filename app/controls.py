@@ -8,7 +8,7 @@ import streamlit as st
 from analysis.data.keys import spoken
 from analysis.data.progress.coverage import sweeps
 from app.shared import ASTRAY, ENTERED, SPELLED, remembered
-from console.words import nearest
+from sweepkit.console.words import nearest
 
 if TYPE_CHECKING:  # pandas and what needs it take a second to import: pages do that once they need it
     from analysis.data.selection import Selection

@@ -11,7 +11,7 @@ from analysis.data.source import ResultsError
 from app.ahead import CHARTS, import_ahead, open_store
 from app.pages import HOME, PAGES
 from app.shared import results_directory
-from console.commands import name_entry_point
+from sweepkit.console.commands import name_entry_point
 
 
 @asynccontextmanager

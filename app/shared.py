@@ -14,7 +14,7 @@ from analysis.data.source import QueryError, ResultsError, state
 from app.downloads import may_run_again
 from app.looks import fit_screen, is_dark, is_narrow
 from app.theory import theories_known
-from console.commands import command, sweep_command
+from sweepkit.console.commands import command, sweep_command
 
 REFRESH_S = 5
 """How often an open page looks for new results of a running sweep."""
@@ -79,7 +79,7 @@ def _is_ours(error: ValueError) -> bool:
 
     Any other error is a bug, and its traceback helps."""
     *_, (frame, _) = traceback.walk_tb(error.__traceback__)
-    return frame.f_globals.get("__name__", "").partition(".")[0] in ("analysis", "app", "store", "stats", "declarations")
+    return frame.f_globals.get("__name__", "").partition(".")[0] in ("analysis", "app", "sweepkit")
 
 
 _SEEN, _FRESH, _PAGE, _UNLINKED = "_seen", "_fresh", "_page", "_unlinked"

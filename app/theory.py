@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import streamlit as st
 
 from analysis.apart import Apart
-from console.words import counted
+from sweepkit.console.words import counted
 
 if TYPE_CHECKING:  # pandas and what needs it take a second to import: pages do that once they need it
     from analysis.overlays.overlays import Later

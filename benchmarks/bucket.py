@@ -19,11 +19,11 @@ from datetime import UTC, datetime
 
 from rich.console import Console
 
-from store.files import open_files
-from store.kept import close_kept
-from store.store import Store
-from store.upkeep.compact import compact
-from store.views import fetch
+from sweepkit.store.files import open_files
+from sweepkit.store.kept import close_kept
+from sweepkit.store.store import Store
+from sweepkit.store.upkeep.compact import compact
+from sweepkit.store.views import fetch
 
 AT_ONCE = 32
 COUNT = "SELECT count(*), count(DISTINCT cell_id) FROM cells"

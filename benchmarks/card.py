@@ -11,7 +11,6 @@ from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
 
-from console.words import duration
 from orchestrator.cards import Card, cards_here
 from orchestrator.cost.calibration import Rates, measured_on_card, with_card_rates
 from orchestrator.cost.model import CostModel
@@ -21,6 +20,7 @@ from orchestrator.plan.forecast import PACK_S
 from orchestrator.plan.machine import MEMORY_SHARE, Machine
 from orchestrator.plan.missing import enqueue, ordered
 from orchestrator.plan.packing import PackQueue
+from sweepkit.console.words import duration
 
 GRIDS = Path("grids")
 H200 = Card("NVIDIA H200", 141 * 10**9, has_mps=True)

@@ -12,13 +12,13 @@ from rich.console import Console
 from rich.table import Table
 
 from benchmarks.limits import CORES, Limits, limits, on_every_core, rate
-from console.words import duration
 from orchestrator.cost.calibration import machine_rates
 from orchestrator.cost.model import CostModel
 from orchestrator.grid.load import load_grid
 from orchestrator.grid.syntax.problems import GridError
 from orchestrator.plan.machine import Machine
 from orchestrator.plan.packing import PackQueue
+from sweepkit.console.words import duration
 from trainables.cell import Cell, cell_of, lazy_gamma
 from trainables.engines import ENGINES, descent_engine
 from trainables.streams import BLOCK_STEPS

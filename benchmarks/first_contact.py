@@ -27,7 +27,7 @@ from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
 
-from console.words import in_a_line
+from sweepkit.console.words import in_a_line
 from trainables.cell import Cell, cell_of, lazy_gamma
 from trainables.engines import ENGINES, DescentEngine, descent_engine
 from trainables.tasks import SameDifferent, Template

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from console.words import in_a_line
 from orchestrator.grid.load import load_grid
 from orchestrator.grid.syntax.problems import GridError
+from sweepkit.console.words import in_a_line
 from trainables.cell import Cell
 from trainables.engines.base import Run
 from trainables.metrics.base import requested_names

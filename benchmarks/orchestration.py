@@ -13,7 +13,7 @@ from rich.console import Console
 from rich.table import Table
 
 from orchestrator.grid.load import load_grid
-from store.views import fetch
+from sweepkit.store.views import fetch
 from trainables.limits import cores
 
 GRID = """

@@ -130,7 +130,7 @@ def _train(sweep: str, grid: str, results: str) -> None:
 def is_done(sweep: str, results: str) -> bool:
     """Whether the results hold a sweep of this name that has trained all that it planned."""
     from analysis.data.progress.coverage import progress
-    from store.files import ResultsError
+    from sweepkit.store.files import ResultsError
 
     try:
         found = {one.sweep: one for one in progress(results)}

@@ -23,8 +23,8 @@ from rich.console import Console
 from rich.table import Table
 
 from benchmarks.views import alone, measure
-from store.snapshot import PACKS
-from store.views import fetch
+from sweepkit.store.snapshot import PACKS
+from sweepkit.store.views import fetch
 from trainables.limits import cores
 
 PACK = 100

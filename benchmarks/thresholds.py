@@ -16,7 +16,7 @@ from scipy.stats import norm
 
 from orchestrator.grid.find import n_rungs
 from orchestrator.search.bisection import ThresholdSearch
-from stats import Threshold, threshold_interval
+from sweepkit.stats import Threshold, threshold_interval
 
 LOW, HIGH, LEVEL, SEEDS, TOLERANCE = 2, 4096, 0.85, 6, 0.05
 SPACINGS = (0.7, 0.35, 0.2, 0.1)

@@ -25,13 +25,13 @@ from rich.console import Console
 from rich.table import Table
 
 from analysis.data.progress.coverage import progress
-from declarations.keys import KEYS
-from store.files import open_files
-from store.schema import SCHEMA, parquet_bytes
-from store.snapshot import COMPACTED, PACKS, named
-from store.store import Store
-from store.upkeep.compact import SORT_KEYS, TARGET_BYTES, compact
-from store.views import connect, fetch, run
+from sweepkit.declarations.keys import KEYS
+from sweepkit.store.files import open_files
+from sweepkit.store.schema import SCHEMA, parquet_bytes
+from sweepkit.store.snapshot import COMPACTED, PACKS, named
+from sweepkit.store.store import Store
+from sweepkit.store.upkeep.compact import SORT_KEYS, TARGET_BYTES, compact
+from sweepkit.store.views import connect, fetch, run
 from trainables.limits import cores
 
 LS, DS = np.arange(2, 15), 2 ** np.arange(5, 12)

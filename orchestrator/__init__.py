@@ -5,7 +5,7 @@ from pathlib import Path
 from runpy import run_path
 from typing import TYPE_CHECKING, Any
 
-run_path(str(Path(__file__).parents[1] / "console" / "hidden.py"))  # refuses if a file in the working directory hides a package
+run_path(str(Path(__file__).parents[1] / "sweepkit" / "console" / "hidden.py"))  # a user's file may hide a package
 
 if TYPE_CHECKING:
     from orchestrator.grid.load import Grid
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from orchestrator.python.foreseen import Foreseen
     from orchestrator.python.summary import Summary
     from orchestrator.session import SweepError
-    from store.files import ResultsError
+    from sweepkit.store.files import ResultsError
     from trainables.tasks.base import TaskError
 
 __all__ = ["Foreseen", "Grid", "GridError", "ResultsError", "Summary", "SweepError", "TaskError", "forecast", "run"]
@@ -22,7 +22,7 @@ __all__ = ["Foreseen", "Grid", "GridError", "ResultsError", "Summary", "SweepErr
 _HOME = {
     "Grid": "orchestrator.grid.load",
     "GridError": "orchestrator.grid.syntax.problems",
-    "ResultsError": "store.files",
+    "ResultsError": "sweepkit.store.files",
     "TaskError": "trainables.tasks.base",
     "SweepError": "orchestrator.session",
     "Summary": "orchestrator.python.summary",

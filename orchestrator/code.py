@@ -6,12 +6,12 @@ from functools import cache
 from importlib.metadata import version
 from pathlib import Path
 
-from console.text.ends import unified
-from store.provenance import commit_of
+from sweepkit.console.text.ends import unified
+from sweepkit.store.provenance import commit_of
 
 ROOT = Path(__file__).resolve().parents[1]
 """Folder of the project: its packages, grids and examples lie below."""
-TRAINS = ("console", "declarations", "orchestrator", "stats", "store", "templates", "trainables")
+TRAINS = ("orchestrator", "sweepkit", "trainables")
 """The packages that take part in a sweep. `analysis` and `app` only read the stored results."""
 
 

@@ -14,15 +14,15 @@ from typing import Annotated, Any, NoReturn
 
 import typer
 
-from console.codes import INTERRUPTED
-from console.commands import command as command_line
-from console.commands import joined
-from console.streams import run_and_leave
-from console.terminal import stop, told
 from orchestrator.grid.load import load_grid
 from orchestrator.grid.syntax.problems import GridError
 from orchestrator.ray.cluster_file import CODE, TOKEN, ClusterFile, ClusterFileError, load_cluster_file, uncommitted
 from orchestrator.secret import write_secret
+from sweepkit.console.codes import INTERRUPTED
+from sweepkit.console.commands import command as command_line
+from sweepkit.console.commands import joined
+from sweepkit.console.streams import run_and_leave
+from sweepkit.console.terminal import stop, told
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False, no_args_is_help=True)
 

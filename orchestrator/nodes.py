@@ -7,8 +7,8 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from console.streams import run_and_leave
-from console.terminal import stop, told
+from sweepkit.console.streams import run_and_leave
+from sweepkit.console.terminal import stop, told
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
 

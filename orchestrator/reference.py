@@ -3,12 +3,12 @@
 from collections.abc import Iterable
 from typing import Any
 
-from console.streams import run_and_leave
-from console.text.markdown import escaped
-from console.words import listed
-from declarations.metric import Metric
-from declarations.metrics import METRICS
 from orchestrator.grid.keys import keys_of
+from sweepkit.console.streams import run_and_leave
+from sweepkit.console.text.markdown import escaped
+from sweepkit.console.words import listed
+from sweepkit.declarations.metric import Metric
+from sweepkit.declarations.metrics import METRICS
 from trainables.cell import default_of
 from trainables.metrics import metric_groups, requested_metric, requested_names
 from trainables.networks import Network, all_networks

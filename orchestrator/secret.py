@@ -4,7 +4,7 @@ import os
 import tempfile
 from pathlib import Path
 
-from console.whole import sync
+from sweepkit.console.whole import sync
 
 
 def write_secret(path: Path, text: str) -> bool:

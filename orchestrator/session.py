@@ -11,10 +11,6 @@ from typing import Any, NoReturn
 from rich.console import Console
 
 import orchestrator.running.interrupts
-from console.codes import INTERRUPTED
-from console.plain import PlainError
-from console.terminal import complain, err, told
-from console.words import counted, listed
 from orchestrator.cards import why_no_card
 from orchestrator.code import commit
 from orchestrator.cost.calibration import Rates, machine_rates, measured_on_card, with_card_rates
@@ -39,11 +35,15 @@ from orchestrator.running.screens import screen_of
 from orchestrator.running.summary import report
 from orchestrator.running.work import Provenance, row_bytes
 from orchestrator.search.under_way import Searchers
-from store.files import ResultsError
-from store.leases import Lease, forget_dead
-from store.store import Store
-from store.views import Statuses
-from store.views import run as run_query
+from sweepkit.console.codes import INTERRUPTED
+from sweepkit.console.plain import PlainError
+from sweepkit.console.terminal import complain, err, told
+from sweepkit.console.words import counted, listed
+from sweepkit.store.files import ResultsError
+from sweepkit.store.leases import Lease, forget_dead
+from sweepkit.store.store import Store
+from sweepkit.store.views import Statuses
+from sweepkit.store.views import run as run_query
 from trainables.engines import ENGINES
 
 

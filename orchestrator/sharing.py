@@ -6,14 +6,14 @@ from typing import Any
 import typer
 from rich.progress import Progress
 
-from console.printable import printable
-from console.terminal import complain, err, stop
-from console.words import nearest
-from store.files import Files, ResultsError
-from store.sharing.destination import Broken
-from store.sharing.runs import PER, Per
-from store.sharing.share import Shared, chosen, share
-from store.sharing.trackers import TRACKERS, Tracker, tracker
+from sweepkit.console.printable import printable
+from sweepkit.console.terminal import complain, err, stop
+from sweepkit.console.words import nearest
+from sweepkit.store.files import Files, ResultsError
+from sweepkit.store.sharing.destination import Broken
+from sweepkit.store.sharing.runs import PER, Per
+from sweepkit.store.sharing.share import Shared, chosen, share
+from sweepkit.store.sharing.trackers import TRACKERS, Tracker, tracker
 
 
 def share_runs(files: Files, to: str, sweeps: Sequence[str], where: str, per: str, options: Mapping[str, Any]) -> None:

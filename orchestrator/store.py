@@ -14,22 +14,22 @@ from rich.progress import Progress
 from rich.table import Table
 from rich.text import Text
 
-from console.commands import command
-from console.groups import OptionsAnywhere
-from console.printable import printable
-from console.streams import answers, run_and_leave
-from console.terminal import err, stop
-from console.words import IN_PART, counted, listed, nearest, show
 from orchestrator.sharing import check_options, share_runs
-from store.files import Files, LocalFiles, ResultsError, existing, open_files
-from store.sharing.runs import PER
-from store.sharing.trackers import TRACKERS
-from store.upkeep.check import check as check_files
-from store.upkeep.compact import compact as compact_files
-from store.upkeep.copy import copy as copy_rows
-from store.upkeep.export import export as export_views
-from store.upkeep.summary import Summary, summarise
-from store.views import fetch
+from sweepkit.console.commands import command
+from sweepkit.console.groups import OptionsAnywhere
+from sweepkit.console.printable import printable
+from sweepkit.console.streams import answers, run_and_leave
+from sweepkit.console.terminal import err, stop
+from sweepkit.console.words import IN_PART, counted, listed, nearest, show
+from sweepkit.store.files import Files, LocalFiles, ResultsError, existing, open_files
+from sweepkit.store.sharing.runs import PER
+from sweepkit.store.sharing.trackers import TRACKERS
+from sweepkit.store.upkeep.check import check as check_files
+from sweepkit.store.upkeep.compact import compact as compact_files
+from sweepkit.store.upkeep.copy import copy as copy_rows
+from sweepkit.store.upkeep.export import export as export_views
+from sweepkit.store.upkeep.summary import Summary, summarise
+from sweepkit.store.views import fetch
 
 app = typer.Typer(
     add_completion=False, no_args_is_help=True, pretty_exceptions_enable=False, rich_markup_mode=None, cls=OptionsAnywhere

@@ -9,16 +9,16 @@ from typing import Annotated, NoReturn, get_args
 
 import typer
 
-from console.commands import command
-from console.streams import run_and_leave
-from console.terminal import stop, told
-from console.words import listed
 from orchestrator.grid.load import DEFAULT_MAX_CELLS, load_grid
 from orchestrator.grid.syntax.problems import GridError
 from orchestrator.plan.packing import Order
 from orchestrator.session import Options, SweepError, run_session, uncollected
-from store.files import ResultsError
-from store.store import Store
+from sweepkit.console.commands import command
+from sweepkit.console.streams import run_and_leave
+from sweepkit.console.terminal import stop, told
+from sweepkit.console.words import listed
+from sweepkit.store.files import ResultsError
+from sweepkit.store.store import Store
 from trainables.engines import ENGINES
 from trainables.tasks.base import TaskError
 

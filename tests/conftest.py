@@ -98,8 +98,8 @@ def a_broken_pipe_kills_no_later_test() -> Iterator[None]:
 def own_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     """A cache that tests and the commands they start do not share with their user. Compiled loops are shared, which no test can
     spoil; and no sweep measures this machine, which would take it a minute beside other tests."""
-    from console.cache import cache_folder
     from orchestrator.cost.calibration import Rates, rates_file
+    from sweepkit.console.cache import cache_folder
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("NUMBA_CACHE_DIR", os.environ.get("NUMBA_CACHE_DIR") or str(cache_folder()))

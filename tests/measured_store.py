@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from analysis.theory.same_different.rich import test_accuracy as eq3
-from store.store import Store
+from sweepkit.store.store import Store
 from tests.store_rows import row
 
 SEEDS = 4

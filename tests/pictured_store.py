@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from store.store import Store
+from sweepkit.store.store import Store
 from tests.store_rows import OWN_KEYS, row
 
 SIZES = {"psvrt": 5, "pentomino": 7, "cifar100": 3}

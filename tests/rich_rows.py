@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Any
 
-from store.store import Store
+from sweepkit.store.store import Store
 from tests.store_rows import row
 from trainables.metrics.richness import CURVE, METRICS
 

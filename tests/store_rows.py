@@ -4,9 +4,9 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-from declarations.column import Kind
-from declarations.key import Key
-from store.files import Files, open_files
+from sweepkit.declarations.column import Kind
+from sweepkit.declarations.key import Key
+from sweepkit.store.files import Files, open_files
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
 

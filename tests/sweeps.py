@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from store.views import connect
+from sweepkit.store.views import connect
 
 
 def counts(results: str) -> tuple[int, int]:

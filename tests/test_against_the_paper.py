@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from analysis.outcome.rich import rich_networks
-from store.views import connect, fetch
+from sweepkit.store.views import connect, fetch
 from trainables.cell import cell_of
 from trainables.streams import stream, stream_owner
 from trainables.tasks import Pentomino

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[1]
-ROOMS = ("analysis", "app", "benchmarks", "commands", "console", "declarations", "orchestrator", "stats", "store", "trainables")
+ROOMS = ("analysis", "app", "benchmarks", "orchestrator", "sweepkit", "trainables")
 BEGINNINGS = ("What ", "What,", "Of ", "The same", "Those ", "As ")
 
 

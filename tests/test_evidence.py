@@ -6,9 +6,9 @@ import shutil
 import subprocess
 from pathlib import Path
 
-from store.files import open_files
-from store.upkeep.check import check
-from store.views import fetch
+from sweepkit.store.files import open_files
+from sweepkit.store.upkeep.check import check
+from sweepkit.store.views import fetch
 from tests.commanded import grid_of
 
 ROOT = Path(__file__).parents[1]

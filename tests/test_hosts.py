@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from store.views import connect
+from sweepkit.store.views import connect
 from tests import hosts as machines
 from tests.hosts import HOME, SHARED, Hosts
 from tests.lab import CHECKOUT, RESULTS, Lab

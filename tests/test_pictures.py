@@ -4,7 +4,7 @@ import re
 from pathlib import Path
 
 from benchmarks.pictures import FIGURES, PICTURES, SCREENS, is_done
-from store.store import Store
+from sweepkit.store.store import Store
 from tests.store_rows import rows
 
 ROOT = Path(__file__).parents[1]

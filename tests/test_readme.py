@@ -6,14 +6,14 @@ from pathlib import Path
 
 import pytest
 
-from console.text.yaml_lines import read_yaml
 from orchestrator.grid.load import load_grid
+from sweepkit.console.text.yaml_lines import read_yaml
 
 ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text()
 PAGES = {str(path.relative_to(ROOT)): path.read_text() for path in [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]}
 
-ROOMS = ("docs", "grids", "examples", "trainables", "analysis", "orchestrator", "store", "stats", "tests", "benchmarks")
+ROOMS = ("docs", "grids", "examples", "trainables", "analysis", "orchestrator", "sweepkit", "tests", "benchmarks")
 
 
 def fenced(language):

@@ -20,22 +20,22 @@ import analysis.query
 import orchestrator.store
 from analysis.report.build import build
 from app.screens.home import _table
-from console import cache
-from console.cache import cache_folder
-from console.printable import printable
-from store.files import ResultsError, open_files
-from store.schema import table_of
-from store.store import Store
-from store.upkeep.check import check
-from store.upkeep.compact import compact
-from store.upkeep.summary import summarise
-from store.views import fetch
-from store.weights import read_pictures
+from sweepkit.console import cache
+from sweepkit.console.cache import cache_folder
+from sweepkit.console.printable import printable
+from sweepkit.store.files import ResultsError, open_files
+from sweepkit.store.schema import table_of
+from sweepkit.store.store import Store
+from sweepkit.store.upkeep.check import check
+from sweepkit.store.upkeep.compact import compact
+from sweepkit.store.upkeep.summary import summarise
+from sweepkit.store.views import fetch
+from sweepkit.store.weights import read_pictures
 from tests.store_rows import row, rows
 from tests.sweeps import wait_for
 
 ROOT = Path(__file__).resolve().parents[1]
-PACKAGES = ("console", "trainables", "store", "orchestrator", "analysis", "app", "benchmarks")
+PACKAGES = ("sweepkit", "trainables", "orchestrator", "analysis", "app", "benchmarks")
 
 RUNS_WHAT_IT_READS = {
     "eval", "exec", "yaml.load", "yaml.load_all", "yaml.full_load", "yaml.unsafe_load", "pickle.load", "pickle.loads",

@@ -10,9 +10,9 @@ import pytest
 
 import orchestrator
 from analysis import Results
-from commands.main import SUBCOMMANDS
-from console.text.markdown import escaped
 from mkdocs_checks import swallowed, unknown_elements
+from sweepkit.commands.main import SUBCOMMANDS
+from sweepkit.console.text.markdown import escaped
 
 ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]

@@ -127,7 +127,7 @@ def _with_python(user: User) -> User:
     for python in (sys.executable, SYSTEM_PYTHON):
         candidate = User(user.name, user.shared, python)
         try:
-            done = candidate.run("-c", "import store.store, sys; print(*sys.version_info[:2])")
+            done = candidate.run("-c", "import sys, sweepkit.store.store; print(*sys.version_info[:2])")
         except OSError:
             continue
         if done.stdout.split() == [str(part) for part in sys.version_info[:2]]:

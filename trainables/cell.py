@@ -8,9 +8,9 @@ from typing import Annotated, Any, NamedTuple
 
 from pydantic import BaseModel, ConfigDict, Field, SerializeAsAny, model_validator
 
-from declarations.key import Key
-from declarations.keys import KEYS
-from declarations.omitted import FIRST_NETWORK, LEFT_OUT
+from sweepkit.declarations.key import Key
+from sweepkit.declarations.keys import KEYS
+from sweepkit.declarations.omitted import FIRST_NETWORK, LEFT_OUT
 from trainables.networks import Network, TwoLayer, network_class
 from trainables.parts import Part, declared
 from trainables.tasks import Task

@@ -7,9 +7,9 @@ from typing import Any, ClassVar, Literal, Union, get_args, get_origin
 from pydantic import BaseModel, ConfigDict, JsonValue
 from pydantic.fields import FieldInfo
 
-from declarations.column import Kind
-from declarations.key import Key, Role
-from declarations.keys import KEYS
+from sweepkit.declarations.column import Kind
+from sweepkit.declarations.key import Key, Role
+from sweepkit.declarations.keys import KEYS
 
 KINDS: dict[Any, Kind] = {int: "whole", float: "number", bool: "truth", str: "text"}
 """Column type of a field, by the field's annotation. `kind_of` also maps a Literal of texts to text."""

@@ -10,7 +10,7 @@ from typing import Literal
 
 import numpy as np
 
-from declarations.evaluations import PROBED
+from sweepkit.declarations.evaluations import PROBED
 from trainables.basics import Array
 from trainables.cell import Cell
 from trainables.tasks.base import Task

@@ -14,13 +14,13 @@ from analysis.data.networks.evaluations import STEP, in_order_along
 from analysis.data.parts import with_parts
 from analysis.data.points import averaged, described, in_order, with_intervals
 from analysis.data.selection import Selection, Value, finite, statistics_sql
-from console.words import counted
-from declarations.key import Key
-from declarations.metric import Metric
-from declarations.statistics import STATISTICS
-from stats import LEAST_MEDIAN
-from store.sql import quoted
-from store.views import declared, run
+from sweepkit.console.words import counted
+from sweepkit.declarations.key import Key
+from sweepkit.declarations.metric import Metric
+from sweepkit.declarations.statistics import STATISTICS
+from sweepkit.stats import LEAST_MEDIAN
+from sweepkit.store.sql import quoted
+from sweepkit.store.views import declared, run
 
 MOST_CURVES = 8
 """Most curves in a panel: of more values of a key, some are shown, evenly chosen."""

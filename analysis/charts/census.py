@@ -9,12 +9,12 @@ import pandas as pd
 from analysis.charts.curves import styled
 from analysis.data.keys import gamma_once, title_of
 from analysis.data.selection import Selection, axes
-from console.words import shown
-from declarations.column import Column
-from declarations.key import Key
-from declarations.keys import KEYS
-from store.sql import quoted
-from store.views import declared, run
+from sweepkit.console.words import shown
+from sweepkit.declarations.column import Column
+from sweepkit.declarations.key import Key
+from sweepkit.declarations.keys import KEYS
+from sweepkit.store.sql import quoted
+from sweepkit.store.views import declared, run
 
 MOST_VALUES = 60
 """Most values of a key that a map can show legibly."""

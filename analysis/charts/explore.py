@@ -15,11 +15,11 @@ from analysis.data.parts import are_at_equilibrium, with_parts
 from analysis.data.points import Points, averaged, described, groups, not_default, seeds, settings_of, unmixed, with_intervals
 from analysis.data.selection import VERSION, Selection, Value, n_failed, points_sql
 from analysis.overlays import overlays
-from console.words import counted, listed, shown
-from declarations.key import Key
-from declarations.statistics import STATISTICS
-from stats import FEW
-from store.sql import quoted
+from sweepkit.console.words import counted, listed, shown
+from sweepkit.declarations.key import Key
+from sweepkit.declarations.statistics import STATISTICS
+from sweepkit.stats import FEW
+from sweepkit.store.sql import quoted
 
 MOST_POINTS = 4000
 """Most points or raw values in a chart: more are slow to draw and cannot be read."""

@@ -9,10 +9,10 @@ from analysis.data.choosing import matching
 from analysis.data.keys import captioned
 from analysis.data.points import Points, described, one_setting, unusual
 from analysis.data.selection import Selection, Value, points_sql
-from console.words import counted
-from declarations.key import Key
-from declarations.keys import KEYS
-from stats import FEW
+from sweepkit.console.words import counted
+from sweepkit.declarations.key import Key
+from sweepkit.declarations.keys import KEYS
+from sweepkit.stats import FEW
 
 OVER, SERIES = "P", "networks"
 LEVEL = 0.5

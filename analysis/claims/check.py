@@ -17,10 +17,10 @@ from analysis.claims.verdict import Checked, Measured, NotMeasured, judge
 from analysis.data.measures import MEASURES, measures
 from analysis.data.progress.coverage import sweeps_with
 from analysis.overlays.registry import THEORIES
-from console.commands import sweep_command
-from console.text.yaml_lines import read_yaml
-from declarations.metrics import METRICS
-from store.views import declared
+from sweepkit.console.commands import sweep_command
+from sweepkit.console.text.yaml_lines import read_yaml
+from sweepkit.declarations.metrics import METRICS
+from sweepkit.store.views import declared
 
 ROOT = Path(__file__).resolve().parents[2]
 _ALONG = frozenset(name for name, metric in METRICS.items() if metric.per == "evaluation")

@@ -16,12 +16,12 @@ from analysis.data.paper import TASKS, settings
 from analysis.data.parts import are_at_equilibrium
 from analysis.data.points import described, one_setting, seeds, unusual, varying
 from analysis.data.selection import Selection, grid_keys
-from console.words import counted, shown
-from declarations.column import Column
-from declarations.key import Key
-from declarations.keys import KEYS
-from store.sql import literal, quoted
-from store.views import declared, fetch
+from sweepkit.console.words import counted, shown
+from sweepkit.declarations.column import Column
+from sweepkit.declarations.key import Key
+from sweepkit.declarations.keys import KEYS
+from sweepkit.store.sql import literal, quoted
+from sweepkit.store.views import declared, fetch
 
 Where = Mapping[str, Any]
 """Conditions on networks: a value, a list or a range {at_least, at_most} for each key."""

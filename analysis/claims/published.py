@@ -12,9 +12,9 @@ from pydantic import ConfigDict, TypeAdapter, ValidationError
 from analysis.claims.entries import Claim
 from analysis.claims.remembered import CODE
 from analysis.claims.verdict import Checked, Measured, NotMeasured, Verdict
-from console.cache import digest
-from console.whole import write_whole
-from store.views import fetch
+from sweepkit.console.cache import digest
+from sweepkit.console.whole import write_whole
+from sweepkit.store.views import fetch
 
 FILE = "verdicts.json"
 

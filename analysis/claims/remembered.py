@@ -13,8 +13,8 @@ from typing import Any, NamedTuple
 
 from analysis.claims.entries import PATHS
 from analysis.claims.verdict import JUDGES, Checked
-from console.cache import cache_folder, digest
-from console.whole import write_whole
+from sweepkit.console.cache import cache_folder, digest
+from sweepkit.console.whole import write_whole
 
 _ROOT = Path(__file__).parents[2]
 # Read once, at import: an edit made while the process runs must not name the verdicts of the old code.

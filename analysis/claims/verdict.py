@@ -6,11 +6,11 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from analysis.claims.entries import Claim, Expected
-from stats import Interval
+from sweepkit.stats import Interval
 
 Verdict = Literal["confirmed", "contradicted", "not enough data", "not measured"]
 VERDICTS: tuple[Verdict, ...] = ("confirmed", "contradicted", "not enough data", "not measured")
-JUDGES = ("analysis", "declarations", "stats", "store")
+JUDGES = ("analysis", "sweepkit/declarations", "sweepkit/stats", "sweepkit/store")
 """Packages whose code a verdict depends on, besides the networks."""
 
 

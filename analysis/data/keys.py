@@ -3,10 +3,10 @@
 from collections.abc import Container, Iterable, Mapping
 from typing import Any, get_args
 
-from console.words import shown
-from declarations.column import Column
-from declarations.key import Key, Role
-from declarations.keys import KEYS, WORDS
+from sweepkit.console.words import shown
+from sweepkit.declarations.column import Column
+from sweepkit.declarations.key import Key, Role
+from sweepkit.declarations.keys import KEYS, WORDS
 
 KINDS = ("degree", "leap", "capacity", "difficulty", "data_seed")
 """Keys whose numbers tell targets or draws of the data apart, rather than sizes: they are the last to be an abscissa."""

@@ -3,10 +3,10 @@
 from collections.abc import Collection, Iterable, Mapping
 
 from analysis.data.selection import grid_keys
-from declarations.column import Column
-from declarations.metric import Metric
-from declarations.metrics import METRICS
-from store.views import declared
+from sweepkit.declarations.column import Column
+from sweepkit.declarations.metric import Metric
+from sweepkit.declarations.metrics import METRICS
+from sweepkit.store.views import declared
 
 NOT_SHOWN = ("alignment_f_se", "acceptance")
 """Metrics that describe only how one network was sampled."""

@@ -12,16 +12,25 @@ from analysis.data.measures import measures
 from analysis.data.paper import PAPER, TWO_LABELS, filled, settings
 from analysis.data.parts import are_at_equilibrium
 from analysis.data.selection import SEED, VERSION, Selection, Value, finite, grid_keys, points_sql
-from console.words import counted
-from declarations.column import Column
-from declarations.key import Key
-from declarations.keys import KEYS
-from declarations.metric import Metric
-from declarations.omitted import LEFT_OUT
-from declarations.statistics import SEEDS, STATISTICS
-from stats import FEW, LEAST_MEDIAN, Interval, mean_interval, mean_intervals, median_interval, t_intervals, ties_of_shares
-from store.sql import quoted
-from store.views import declared, run
+from sweepkit.console.words import counted
+from sweepkit.declarations.column import Column
+from sweepkit.declarations.key import Key
+from sweepkit.declarations.keys import KEYS
+from sweepkit.declarations.metric import Metric
+from sweepkit.declarations.omitted import LEFT_OUT
+from sweepkit.declarations.statistics import SEEDS, STATISTICS
+from sweepkit.stats import (
+    FEW,
+    LEAST_MEDIAN,
+    Interval,
+    mean_interval,
+    mean_intervals,
+    median_interval,
+    t_intervals,
+    ties_of_shares,
+)
+from sweepkit.store.sql import quoted
+from sweepkit.store.views import declared, run
 
 
 class Points(NamedTuple):

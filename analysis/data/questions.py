@@ -1,9 +1,9 @@
 """The thresholds that the sweeps of some networks searched for."""
 
 from analysis.data.selection import Selection
-from store import questions
-from store.questions import Question
-from store.views import run
+from sweepkit.store import questions
+from sweepkit.store.questions import Question
+from sweepkit.store.views import run
 
 
 def asked_of(results: str, selection: Selection) -> list[Question]:

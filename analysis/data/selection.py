@@ -8,10 +8,10 @@ from typing import Any, Generic, TypeVar
 import duckdb
 import numpy as np
 
-from declarations.key import Key
-from declarations.metric import Metric
-from store.sql import literal, quoted
-from store.views import declared, once, run
+from sweepkit.declarations.key import Key
+from sweepkit.declarations.metric import Metric
+from sweepkit.store.sql import literal, quoted
+from sweepkit.store.views import declared, once, run
 
 Value = str | int | float | bool | None
 T = TypeVar("T")

@@ -5,9 +5,9 @@ Each key declares whether it enters the streams (`declarations.Key.in_streams`);
 
 from collections.abc import Mapping
 
-from declarations.column import Column
-from declarations.key import Key
-from declarations.keys import KEYS
+from sweepkit.declarations.column import Column
+from sweepkit.declarations.key import Key
+from sweepkit.declarations.keys import KEYS
 
 
 def shared_along(key: str, has_training_set: bool, declared: Mapping[str, Column] = KEYS) -> bool:

@@ -4,12 +4,12 @@ import hashlib
 
 from duckdb import Error as QueryError
 
-from store.files import NoResults, ResultsError, existing, location, open_files
-from store.kept import ASKED_ONCE
-from store.leases import drivers
-from store.questions import unread
-from store.snapshot import FOLDERS, take
-from store.views import VIEWS, declared, run
+from sweepkit.store.files import NoResults, ResultsError, existing, location, open_files
+from sweepkit.store.kept import ASKED_ONCE
+from sweepkit.store.leases import drivers
+from sweepkit.store.questions import unread
+from sweepkit.store.snapshot import FOLDERS, take
+from sweepkit.store.views import VIEWS, declared, run
 
 __all__ = [
     "NoResults",

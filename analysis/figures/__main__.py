@@ -10,12 +10,12 @@ from typer.core import TyperCommand
 
 from analysis.overlays.overlays import Compute, Later
 from analysis.overlays.waiting import computed, left_out
-from console.codes import INTERRUPTED
-from console.printable import printable
-from console.streams import run_and_leave
-from console.terminal import stop, told
-from console.words import counted, listed, nearest
-from console.writing import check_folder
+from sweepkit.console.codes import INTERRUPTED
+from sweepkit.console.printable import printable
+from sweepkit.console.streams import run_and_leave
+from sweepkit.console.terminal import stop, told
+from sweepkit.console.words import counted, listed, nearest
+from sweepkit.console.writing import check_folder
 
 if TYPE_CHECKING:
     from analysis.figures.drawn import Titled
@@ -177,7 +177,7 @@ def _own(figure: str, results: str, sweep: str | None, own: dict[str, Any], size
     from analysis.data.source import NoResults, ResultsError, existing
     from analysis.drawing import AskedChart
     from analysis.figures.own import LIBRARIES, colour_map, curve
-    from console.commands import sweep_command
+    from sweepkit.console.commands import sweep_command
 
     library = own["library"] or LIBRARIES[0]
     if library not in LIBRARIES:

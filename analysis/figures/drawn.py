@@ -7,10 +7,10 @@ from typing import Any, NamedTuple
 import pandas as pd
 
 from analysis.overlays.overlays import Compute, Later
-from console.commands import sweep_command
-from console.words import capital
-from declarations.metric import Metric
-from store.questions import Question
+from sweepkit.console.commands import sweep_command
+from sweepkit.console.words import capital
+from sweepkit.declarations.metric import Metric
+from sweepkit.store.questions import Question
 
 
 @dataclass(frozen=True)

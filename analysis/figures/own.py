@@ -16,8 +16,8 @@ from analysis.data.source import ResultsError
 from analysis.drawing import AskedChart, draw
 from analysis.figures.drawn import Titled
 from analysis.overlays.overlays import Compute
-from console.words import capital, counted, listed, show, shown
-from declarations.statistics import STATISTICS
+from sweepkit.console.words import capital, counted, listed, show, shown
+from sweepkit.declarations.statistics import STATISTICS
 
 LIBRARIES = ("altair", "matplotlib")
 

@@ -1,7 +1,7 @@
 """`python -m analysis.outcome --sweep NAME`: means of a sweep's configurations, rich networks beside the theory, and what shows
 them, as JSON.
 
-A sweep calls it at its end. `console.outcome_table` shows the answer.
+A sweep calls it at its end. `sweepkit.console.outcome_table` shows the answer.
 """
 
 import argparse
@@ -77,7 +77,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--measure", action="append", default=[], metavar="NAME", help="a metric to average; may be repeated")
     parser.add_argument("--results", default="results", metavar="DIR_OR_URI", help="where the results are")
     asked = parser.parse_args(arguments)
-    from store.files import ResultsError
+    from sweepkit.store.files import ResultsError
 
     try:
         found = outcome(asked.results, asked.sweep, asked.measure)

@@ -12,9 +12,9 @@ from analysis.data.measures import last_of, measures
 from analysis.data.parts import with_losses, with_parts
 from analysis.data.points import Points, points
 from analysis.data.selection import Selection, grid_keys
-from declarations.metric import Metric
-from store.sql import quoted
-from store.views import run
+from sweepkit.declarations.metric import Metric
+from sweepkit.store.sql import quoted
+from sweepkit.store.views import run
 
 
 class Means(NamedTuple):

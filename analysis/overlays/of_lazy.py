@@ -17,7 +17,7 @@ from analysis.overlays.theory import About, Theory
 from analysis.theory.kept import is_kept, kept
 from analysis.theory.same_different import kernel_flow
 from analysis.theory.same_different.activation import relative_change
-from declarations.evaluations import EVEN
+from sweepkit.declarations.evaluations import EVEN
 
 LINEAR_GAMMA = 0.003
 """Largest gamma at which networks count as barely moved: gamma kappa, kappa about 17, is 0.05 there. At 0.01 networks move a

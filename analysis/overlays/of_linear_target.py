@@ -22,7 +22,7 @@ import pandas as pd
 from analysis.overlays.theory import BY_SQUARES, About, Theory
 from analysis.theory.richness.laziness import Alignment, of_relu_on_gaussian
 from analysis.theory.richness.two_layer_linear import Start, alignment, learned
-from declarations.evaluations import PROBED
+from sweepkit.declarations.evaluations import PROBED
 
 _LONGEST_STEP = 0.2
 """The largest step of gradient descent, times the greatest eigenvalue of the kernel: networks still agree (tests)."""

@@ -13,9 +13,9 @@ import numpy as np
 import pandas as pd
 
 from analysis.overlays.theory import About, Theory
-from templates.families import MAJORITY, Labelled, most_wildcards, named, trivial_mse
-from templates.kernel import Kernel
-from templates.ridge import idealised_mse
+from sweepkit.strings.families import MAJORITY, Labelled, most_wildcards, named, trivial_mse
+from sweepkit.strings.kernel import Kernel
+from sweepkit.strings.ridge import idealised_mse
 
 
 def _rows(holds: Callable[[Sequence[Labelled]], bool]) -> Callable[[pd.DataFrame], "pd.Series[Any]"]:

@@ -10,7 +10,7 @@ import pandas as pd
 from analysis.overlays.registry import THEORIES
 from analysis.overlays.theory import Theory
 from analysis.theory.kept import CODE, theory_cache
-from declarations.evaluations import EVEN
+from sweepkit.declarations.evaluations import EVEN
 
 
 class Later(NamedTuple):

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from analysis.data.parts import parts_alone
-from declarations.keys import KEYS
+from sweepkit.declarations.keys import KEYS
 
 TWO_LAYER = ("relu2",)
 BY_SGD = ("sgd",)

@@ -8,8 +8,8 @@ from contextlib import contextmanager
 from rich.progress import track
 
 from analysis.overlays.overlays import Compute, Later
-from console.terminal import err, told
-from console.words import counted, duration
+from sweepkit.console.terminal import err, told
+from sweepkit.console.words import counted, duration
 
 EVERY_S = 30.0
 """Seconds between two lines of progress where there is no terminal for a bar."""

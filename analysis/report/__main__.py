@@ -7,10 +7,10 @@ import typer
 from rich.console import Console
 
 from analysis.overlays.waiting import computed, left_out
-from console.streams import run_and_leave
-from console.terminal import stop, told
-from console.whole import write_whole
-from console.writing import check_file
+from sweepkit.console.streams import run_and_leave
+from sweepkit.console.terminal import stop, told
+from sweepkit.console.whole import write_whole
+from sweepkit.console.writing import check_file
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
 
@@ -29,7 +29,7 @@ def report(
     kept on disk."""
     from analysis.data.source import NoResults, ResultsError
     from analysis.report.build import build
-    from console.commands import sweep_command
+    from sweepkit.console.commands import sweep_command
 
     check_file(out, "report.html")
     try:

@@ -17,12 +17,12 @@ from analysis.overlays.overlays import Compute
 from analysis.report.facts import facts
 from analysis.report.own import described_origins, own_results
 from analysis.report.papers import claims, figures
-from console.commands import command
-from console.text.markdown import as_html
-from console.words import duration, listed
-from stats import FEW
-from stats.rounding import with_interval
-from store.provenance import brief
+from sweepkit.console.commands import command
+from sweepkit.console.text.markdown import as_html
+from sweepkit.console.words import duration, listed
+from sweepkit.stats import FEW
+from sweepkit.stats.rounding import with_interval
+from sweepkit.store.provenance import brief
 
 OPEN = 3
 """Most sweeps of a report whose tables and training curves are open when it is opened."""

@@ -9,7 +9,7 @@ from typing import Any
 
 from analysis.data.selection import Selection
 from analysis.data.source import damaged
-from store.views import run
+from sweepkit.store.views import run
 
 PACKAGES = ("sweep-orchestrator", "ray", "torch", "numpy", "scipy", "duckdb", "altair")
 

@@ -23,10 +23,10 @@ from analysis.report.facts import origins
 from analysis.report.pictures import Picture, picture
 from analysis.report.searched import Searched, searched
 from analysis.report.table import Table, table, told_apart
-from console.words import capital, listed
-from declarations.metrics import METRICS
-from store.provenance import brief
-from store.views import declared, run
+from sweepkit.console.words import capital, listed
+from sweepkit.declarations.metrics import METRICS
+from sweepkit.store.provenance import brief
+from sweepkit.store.views import declared, run
 
 MOST_OWN = 3
 """Most charts of metrics on request: those of a user's own, then those of richness."""

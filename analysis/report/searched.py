@@ -12,8 +12,8 @@ from analysis.data.selection import Selection
 from analysis.report.pictures import Picture, picture
 from analysis.scaling.growth import answering, growth
 from analysis.scaling.thresholds import threshold_table, thresholds
-from console.words import shown
-from store.questions import Question
+from sweepkit.console.words import shown
+from sweepkit.store.questions import Question
 
 MOST_ROWS = 30
 

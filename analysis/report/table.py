@@ -13,8 +13,8 @@ from analysis.data.points import Points, groups, sorting
 from analysis.data.selection import VERSION, Selection
 from analysis.overlays.overlays import beside
 from analysis.report.pictures import csv
-from console.words import shown, three_digits
-from declarations.metrics import METRICS
+from sweepkit.console.words import shown, three_digits
+from sweepkit.declarations.metrics import METRICS
 
 MOST_ROWS = 40
 """Rows on the page; all of them are in the CSV."""

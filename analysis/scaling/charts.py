@@ -13,11 +13,11 @@ from analysis.data.points import in_order, task_of
 from analysis.scaling.predictions import Prediction
 from analysis.scaling.rescaling import Rescaled
 from analysis.scaling.thresholds import Exponent
-from console.words import shown
-from declarations.column import Column
-from declarations.keys import KEYS
-from declarations.metric import Metric
-from stats.thresholds import Reached
+from sweepkit.console.words import shown
+from sweepkit.declarations.column import Column
+from sweepkit.declarations.keys import KEYS
+from sweepkit.declarations.metric import Metric
+from sweepkit.stats.thresholds import Reached
 
 NO_SEQUENCE = "#365c8d"
 STATES = get_args(Reached)

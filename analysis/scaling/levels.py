@@ -11,9 +11,9 @@ from analysis.data.points import least_accuracy
 from analysis.data.source import ResultsError
 from analysis.scaling.equilibrium.bound import ONSET
 from analysis.scaling.thresholds import curves_of, falls_along
-from console.words import counted, show
-from declarations.metric import Metric
-from store.questions import Question
+from sweepkit.console.words import counted, show
+from sweepkit.declarations.metric import Metric
+from sweepkit.store.questions import Question
 
 _USUAL = {"alignment_f": ONSET, "final_test_auc": 0.95}
 """Usual levels by measure. Normal outputs of AUC 0.95 have accuracy 0.88 at the best threshold."""

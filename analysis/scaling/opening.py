@@ -7,7 +7,7 @@ import numpy as np
 from analysis.data.keys import KINDS, is_label
 from analysis.data.points import Points
 from analysis.data.settings import Numbers, Settings, distinct
-from stats import FEWEST_OF_LAW
+from sweepkit.stats import FEWEST_OF_LAW
 
 SOME = 2
 """Fewest thresholds that show whether they grow."""

@@ -8,7 +8,7 @@ import numpy as np
 from analysis.overlays.of_lazy import LAZY
 from analysis.overlays.of_same_different import RICH
 from analysis.overlays.theory import About
-from stats import Interval
+from sweepkit.stats import Interval
 
 
 class Prediction(NamedTuple):

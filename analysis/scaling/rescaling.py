@@ -6,8 +6,8 @@ import numpy as np
 import pandas as pd
 
 from analysis.data.points import test_sizes
-from declarations.metric import Metric
-from stats import BestExponent, Collapse, Curve, best_exponent, collapse
+from sweepkit.declarations.metric import Metric
+from sweepkit.stats import BestExponent, Collapse, Curve, best_exponent, collapse
 
 FEWEST = 2
 """Least number of points of a curve, and of curves, for a collapse."""

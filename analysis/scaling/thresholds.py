@@ -10,10 +10,19 @@ from analysis.data.parts import has_training_set
 from analysis.data.points import in_order, sorting
 from analysis.data.sharing import shared_along
 from analysis.scaling.predictions import Prediction, predicted
-from declarations.column import Column
-from declarations.keys import KEYS
-from declarations.statistics import SEEDS, STATISTICS
-from stats import FEWEST_OF_LAW, Interval, PowerLaw, Threshold, clear_rise, exponent_of_thresholds, power_law, threshold_of_means
+from sweepkit.declarations.column import Column
+from sweepkit.declarations.keys import KEYS
+from sweepkit.declarations.statistics import SEEDS, STATISTICS
+from sweepkit.stats import (
+    FEWEST_OF_LAW,
+    Interval,
+    PowerLaw,
+    Threshold,
+    clear_rise,
+    exponent_of_thresholds,
+    power_law,
+    threshold_of_means,
+)
 
 FEWEST_OF_CURVE = 2
 """Least number of points for a curve to have a threshold."""

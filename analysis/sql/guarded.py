@@ -29,10 +29,10 @@ import pyarrow.compute as pc
 
 from analysis.data.source import ResultsError, existing
 from analysis.sql.statements import Bound, bound, in_own_words
-from console.commands import command
-from store.database import fenced
-from store.files import open_files
-from store.views import run
+from sweepkit.console.commands import command
+from sweepkit.store.database import fenced
+from sweepkit.store.files import open_files
+from sweepkit.store.views import run
 
 if TYPE_CHECKING:
     import pandas as pd

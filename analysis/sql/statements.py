@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import duckdb
 
 from analysis.data.source import ResultsError, existing
-from store.database import locked
-from store.views import run
+from sweepkit.store.database import locked
+from sweepkit.store.views import run
 
 if TYPE_CHECKING:  # a query on the command line needs no pandas, which takes a second to import
     import pandas as pd

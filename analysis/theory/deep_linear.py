@@ -25,7 +25,7 @@ The rival is lazy training, where all modes of white inputs are learnt at one ra
 import numpy as np
 from numpy.typing import ArrayLike
 
-from stats.checks import Floats
+from sweepkit.stats.checks import Floats
 
 
 def time_to(share: ArrayLike, s: ArrayLike, u_0: ArrayLike, layers: int) -> Floats:

@@ -24,7 +24,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from analysis.theory.deep_linear import time_to
-from stats.checks import Floats
+from sweepkit.stats.checks import Floats
 
 
 def optimum(variance: ArrayLike, noise: ArrayLike) -> Floats:

@@ -26,7 +26,7 @@ from typing import NamedTuple
 import numpy as np
 
 from analysis.theory.ridge_curves import effective_ridge
-from stats.checks import Floats
+from sweepkit.stats.checks import Floats
 
 NODES = 400
 """Nodes of the Marchenko-Pastur law, midpoints in the angle in which its density is smooth and periodic."""

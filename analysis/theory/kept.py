@@ -11,8 +11,8 @@ from typing import Any, TypeVar
 
 from joblib import Memory
 
-from console.cache import cache_folder, digest
-from declarations import evaluations
+from sweepkit.console.cache import cache_folder, digest
+from sweepkit.declarations import evaluations
 
 T = TypeVar("T")
 

@@ -18,7 +18,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from stats.checks import Floats
+from sweepkit.stats.checks import Floats
 
 
 class Course(NamedTuple):

@@ -13,7 +13,7 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import ArrayLike
 
-from stats.checks import Floats
+from sweepkit.stats.checks import Floats
 
 A = float(np.sqrt(2 / np.pi) * np.pi**2 / 12)
 """lim D^2 E |c| sigmoid(-D |c|)."""

@@ -27,7 +27,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from stats.checks import Floats
+from sweepkit.stats.checks import Floats
 
 Complexes = np.ndarray[Any, np.dtype[np.complex128]]
 STEP = 0.004

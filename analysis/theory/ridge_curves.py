@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from analysis.theory.lengths import lengths
-from stats.checks import Floats
+from sweepkit.stats.checks import Floats
 
 DEGREES = range(1, 14, 2)
 """Degrees of spherical harmonics."""

@@ -23,7 +23,7 @@ from functools import lru_cache
 import numpy as np
 
 from analysis.theory.equilibrium.gaussian_process import lazy_error
-from stats.checks import Floats
+from sweepkit.stats.checks import Floats
 
 FOUND = 0.5
 """Test error, over that of the output 0, at which a target counts as found."""

@@ -7,11 +7,11 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from console.commands import documented
-from console.streams import run_and_leave
-from console.terminal import stop, told
-from console.whole import write_whole
-from console.writing import check_file
+from sweepkit.console.commands import documented
+from sweepkit.console.streams import run_and_leave
+from sweepkit.console.terminal import stop, told
+from sweepkit.console.whole import write_whole
+from sweepkit.console.writing import check_file
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
 PAGE, README = Path("docs/verdicts.md"), Path("README.md")

@@ -10,11 +10,11 @@ from analysis.claims.papers import OURS, PAPERS
 from analysis.claims.published import finished, said
 from analysis.claims.verdict import JUDGES, Checked, Measured
 from analysis.verdicts.summary import MARKER, summary
-from console.cache import digest
-from console.text.markdown import escaped
-from stats.rounding import in_digits
-from store.provenance import brief, commit_of
-from store.views import fetch
+from sweepkit.console.cache import digest
+from sweepkit.console.text.markdown import escaped
+from sweepkit.stats.rounding import in_digits
+from sweepkit.store.provenance import brief, commit_of
+from sweepkit.store.views import fetch
 
 _HEAD = """# Verdicts
 

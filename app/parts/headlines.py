@@ -13,7 +13,7 @@ from app.controls import WHOLE
 from app.following import following
 from app.parts.scoreboard import RESTS_ON
 from app.shared import figure, links, remembered_with_theory
-from console.words import counted
+from sweepkit.console.words import counted
 
 MOST_NAMED = 3
 """Most contradicted claims of a sweep that are named."""

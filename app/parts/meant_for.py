@@ -10,7 +10,7 @@ from app.downloads import downloads
 from app.parts.drawings import drawings, soon
 from app.shared import figure, remembered_with_theory
 from app.theory import compute_later
-from console.words import counted
+from sweepkit.console.words import counted
 
 
 def figures(results: str, sweep: str, beside: Any, opens: bool) -> None:

@@ -17,7 +17,7 @@ from app.controls import astray, switch
 from app.downloads import downloads
 from app.pages import PAGES
 from app.shared import figure, links, remembered
-from console.words import shown
+from sweepkit.console.words import shown
 
 PICKED = "picked"
 """The ids of the ticked networks in the URL, with commas between them."""

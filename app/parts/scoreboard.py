@@ -8,8 +8,8 @@ from analysis.charts.shown.screens import dark_colour
 from analysis.claims.board import MARKS, Line, Section, Strip
 from analysis.claims.chart import COLOURS
 from analysis.claims.verdict import Checked, Measured, Verdict
-from console.text.markdown import as_html
-from stats.rounding import in_digits, with_interval
+from sweepkit.console.text.markdown import as_html
+from sweepkit.stats.rounding import in_digits, with_interval
 
 RESTS_ON = "rests_on"
 """The name in the URL of the sweep whose networks a statement's verdict rests on. It has its own: a sweep chosen on another

@@ -8,7 +8,7 @@ from analysis.data.networks.listing import told_apart
 from analysis.data.networks.training_now import in_training
 from analysis.data.points import described
 from app.shared import figure
-from console.words import counted
+from sweepkit.console.words import counted
 
 MOST = 10
 """Most networks in the chart: a colour each."""

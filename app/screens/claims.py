@@ -21,7 +21,7 @@ from app.following import following as _following
 from app.looks import is_dark, is_narrow
 from app.parts.scoreboard import RESTS_ON, counts_html, details, section_html
 from app.shared import figure
-from console.words import duration
+from sweepkit.console.words import duration
 
 ALL = "(all papers)"
 SOON_S = 1.0

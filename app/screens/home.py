@@ -17,8 +17,8 @@ from app.controls import astray, check_link, choice, switch
 from app.leading import looking
 from app.pages import MORE, PAGES
 from app.shared import figure, links, remembered
-from console.commands import command, sweep_command, where
-from console.words import IN_PART, capital, counted, nearest
+from sweepkit.console.commands import command, sweep_command, where
+from sweepkit.console.words import IN_PART, capital, counted, nearest
 
 COLOURS = {
     "ok": "#277f8e", "diverged": "#d9a500", "failed": "#c2532d", "running": "#9fd3dc", "missing": "#e6e6e6",

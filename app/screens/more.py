@@ -6,7 +6,7 @@ from analysis.data.progress.showing import NEEDS
 from app.leading import looking
 from app.pages import PAGES
 from app.shared import look
-from console.commands import sweep_command
+from sweepkit.console.commands import sweep_command
 
 
 def show(results: str) -> None:

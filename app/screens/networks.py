@@ -31,7 +31,7 @@ from app.parts.picked import PICKED, pick, picked, show_picked, times_unticked
 from app.parts.training_now import show_in_training
 from app.setting import text_of
 from app.shared import ENTERED, remembered
-from console.words import counted
+from sweepkit.console.words import counted
 
 MOST_OPTIONS = 200
 """Most values of a parameter that a filter offers."""

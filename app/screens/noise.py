@@ -16,7 +16,7 @@ from app.downloads import downloads
 from app.looks import controls_above
 from app.shared import figure
 from app.theory import compute_later
-from stats import Interval
+from sweepkit.stats import Interval
 
 AXES = ("L", "gamma_label", "sigma2")
 

@@ -24,8 +24,8 @@ from app.downloads import downloads
 from app.looks import controls, is_narrow
 from app.setting import linked_network, network_choice
 from app.shared import figure, links, remembered
-from console.words import listed
-from declarations.evaluations import EVEN
+from sweepkit.console.words import listed
+from sweepkit.declarations.evaluations import EVEN
 
 ALONE, BESIDE = 620, 330
 """Width of a panel in pixels, alone and beside another."""

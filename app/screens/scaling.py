@@ -40,7 +40,7 @@ from app.downloads import downloads
 from app.looks import controls_above, is_narrow
 from app.parts.collapse import collapse
 from app.shared import figure, remembered
-from console.words import shown
+from sweepkit.console.words import shown
 
 
 def show(results: str) -> None:

@@ -23,8 +23,8 @@ from app.controls import check_link, choice, sweep_choice
 from app.downloads import downloads
 from app.setting import fixed
 from app.shared import figure, links, remembered
-from console.commands import sweep_command
-from console.words import counted
+from sweepkit.console.commands import sweep_command
+from sweepkit.console.words import counted
 
 COUNTS, ALIGNMENT = ("n_specialised_1", "n_specialised_2"), "alignment_f"
 AXES = ("d", "width", "P")

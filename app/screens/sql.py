@@ -11,8 +11,8 @@ from analysis.sql.guarded import FILE_ROWS, Answer, answer_bytes, guarded_query
 from analysis.sql.statements import EXAMPLES
 from app.controls import check_link, spelled
 from app.shared import remembered
-from console.commands import command
-from console.words import counted
+from sweepkit.console.commands import command
+from sweepkit.console.words import counted
 
 SHOWN = 1000
 """Most rows that the table shows."""

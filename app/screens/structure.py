@@ -27,7 +27,7 @@ from app.looks import controls, is_narrow
 from app.parts.pictures import learned, saved, seen
 from app.setting import linked_network, network_choice
 from app.shared import figure, remembered
-from declarations.evaluations import EVEN
+from sweepkit.declarations.evaluations import EVEN
 
 
 def show(results: str) -> None:

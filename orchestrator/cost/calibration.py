@@ -16,10 +16,10 @@ from math import inf
 from pathlib import Path
 from typing import Any
 
-from console.cache import cache_folder, digest
-from console.whole import write_whole
 from orchestrator.cards import Card
 from orchestrator.code import ROOT
+from sweepkit.console.cache import cache_folder, digest
+from sweepkit.console.whole import write_whole
 from trainables.engines import ENGINES, Engine
 from trainables.engines.base import ALONE
 from trainables.limits import cores

@@ -14,10 +14,10 @@ import duckdb
 import numpy as np
 from pydantic import ValidationError
 
-from declarations.key import Key
 from orchestrator.cost.calibration import Rates, cpu_name
-from store.sql import quoted
-from store.views import declared_in
+from sweepkit.declarations.key import Key
+from sweepkit.store.sql import quoted
+from sweepkit.store.views import declared_in
 from trainables.basics import TaskError
 from trainables.cell import Cell, cell_of, parts_of
 from trainables.engines import ENGINES

@@ -5,10 +5,6 @@ import math
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from console.text.yaml_lines import Item
-from console.words import listed, nearest, show
-from declarations.metrics import METRICS
-from declarations.synonyms import meant
 from orchestrator.grid.find import Find, find_metrics, parse_find
 from orchestrator.grid.hints import unknown_key
 from orchestrator.grid.keys import PARTS, Kind, alike, axis_keys, default_value, legal_keys, part_axis_keys, part_key, usual_kind
@@ -17,6 +13,10 @@ from orchestrator.grid.saving import check_save
 from orchestrator.grid.syntax.axes import SHOWN_PROBLEMS, Axis, parse_axis
 from orchestrator.grid.syntax.conditions import Condition, ConditionError, parse_condition
 from orchestrator.grid.syntax.problems import Report
+from sweepkit.console.text.yaml_lines import Item
+from sweepkit.console.words import listed, nearest, show
+from sweepkit.declarations.metrics import METRICS
+from sweepkit.declarations.synonyms import meant
 from trainables.metrics import Requested
 from trainables.networks import Network
 from trainables.tasks import Task

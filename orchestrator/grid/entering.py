@@ -3,10 +3,10 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
-from console.text.yaml_lines import Item
-from console.words import listed, show
 from orchestrator.grid.keys import PARTS
 from orchestrator.grid.syntax.problems import COMMAND_LINE, Problem
+from sweepkit.console.text.yaml_lines import Item
+from sweepkit.console.words import listed, show
 
 Check = Callable[[Item, Mapping[str, Item]], Sequence[Problem]]
 """The problems of a block when these values replace its axes."""

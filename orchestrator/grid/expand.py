@@ -13,14 +13,14 @@ from typing import Any, NamedTuple, TypeVar
 
 from pydantic import ValidationError
 
-from console.codes import Interrupted
-from console.text.yaml_lines import Item
-from console.words import in_a_line, listed, pydantic_reason, show
 from orchestrator.grid.blocks import Block
 from orchestrator.grid.keys import LAZY, Kind
 from orchestrator.grid.syntax.axes import SHOWN_PROBLEMS, Axis
 from orchestrator.grid.syntax.conditions import Condition, ConditionError, LazyGamma
 from orchestrator.grid.syntax.problems import Report
+from sweepkit.console.codes import Interrupted
+from sweepkit.console.text.yaml_lines import Item
+from sweepkit.console.words import in_a_line, listed, pydantic_reason, show
 from trainables.basics import TaskError
 from trainables.cell import Cell, hashed_keys
 from trainables.parts import Part

@@ -4,16 +4,16 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from console.text.yaml_lines import Item
-from console.words import listed, nearest, show
-from declarations.metrics import METRICS
-from declarations.synonyms import meant
 from orchestrator.grid.having import lacking
 from orchestrator.grid.keys import Kind, Legal, axis_keys
 from orchestrator.grid.syntax.axes import Axis, parse_axis
 from orchestrator.grid.syntax.problems import COMMAND_LINE, Report
 from orchestrator.grid.syntax.values import REPLACED
-from store.questions import Question
+from sweepkit.console.text.yaml_lines import Item
+from sweepkit.console.words import listed, nearest, show
+from sweepkit.declarations.metrics import METRICS
+from sweepkit.declarations.synonyms import meant
+from sweepkit.store.questions import Question
 from trainables.metrics import Requested
 from trainables.parts import declared
 

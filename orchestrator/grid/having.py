@@ -2,9 +2,9 @@
 
 from collections.abc import Iterable
 
-from console.words import listed
-from declarations.metric import Metric
 from orchestrator.grid.keys import Kind
+from sweepkit.console.words import listed
+from sweepkit.declarations.metric import Metric
 
 
 def lacking(asked: str, metrics: Iterable[Metric], kind: Kind) -> str:

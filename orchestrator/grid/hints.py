@@ -3,11 +3,11 @@
 from collections.abc import Collection, Iterable, Sequence
 from typing import TYPE_CHECKING
 
-from console.words import listed, show
-from declarations.omitted import FIRST_NETWORK
-from declarations.synonyms import ELSEWHERE, meant
 from orchestrator.grid.find import NEEDED, OPTIONAL
 from orchestrator.grid.keys import EXAMPLE, Kind, in_short
+from sweepkit.console.words import listed, show
+from sweepkit.declarations.omitted import FIRST_NETWORK
+from sweepkit.declarations.synonyms import ELSEWHERE, meant
 from trainables.parts import Part
 from trainables.training import all_trainings
 

@@ -14,7 +14,7 @@ from annotated_types import Ge, Gt, Le, Lt
 from pydantic import BeforeValidator, ConfigDict, PydanticUserError, TypeAdapter, ValidationError
 from pydantic.fields import FieldInfo
 
-from console.words import listed, nearest, pydantic_reason, show
+from sweepkit.console.words import listed, nearest, pydantic_reason, show
 from trainables.cell import Cell, default_of
 from trainables.networks import Network, all_networks, network_class
 from trainables.parts import Part, plain_type

@@ -7,8 +7,6 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from console.text.yaml_lines import Item
-from console.words import counted, listed, show, shown
 from orchestrator.grid.blocks import Block, Context
 from orchestrator.grid.entering import explained
 from orchestrator.grid.hints import unknown_key
@@ -32,6 +30,8 @@ from orchestrator.grid.top import (
     resources_of,
     sweep_name,
 )
+from sweepkit.console.text.yaml_lines import Item
+from sweepkit.console.words import counted, listed, show, shown
 from trainables.cell import Cell
 
 if TYPE_CHECKING:

@@ -5,14 +5,14 @@ import shlex
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import islice
 
-from console.text.yaml_lines import Item
-from console.words import listed, show, shown
 from orchestrator.grid.blocks import Block, Context
 from orchestrator.grid.hints import unknown_key
 from orchestrator.grid.keys import BLOCK_KEYS, LAZY, PARTS, Kind, axis_keys, default_value
 from orchestrator.grid.syntax.axes import parse_axis
 from orchestrator.grid.syntax.overrides import parse_overrides
 from orchestrator.grid.syntax.problems import Report
+from sweepkit.console.text.yaml_lines import Item
+from sweepkit.console.words import listed, show, shown
 from trainables.cell import Cell
 
 PLACE = "--only"

@@ -6,15 +6,15 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import NamedTuple
 
-from console.text.yaml_lines import Item
-from console.words import counted
-from declarations.metric import Metric
 from orchestrator.grid.blocks import Block, Context, check_block
 from orchestrator.grid.entering import explained
 from orchestrator.grid.expand import expand
 from orchestrator.grid.only import Only
 from orchestrator.grid.searches import Search, Searches
 from orchestrator.grid.syntax.problems import Problem, Report
+from sweepkit.console.text.yaml_lines import Item
+from sweepkit.console.words import counted
+from sweepkit.declarations.metric import Metric
 from trainables.cell import Cell
 
 

@@ -3,10 +3,10 @@
 from collections.abc import Callable, Collection, Mapping
 from typing import Any
 
-from console.text.yaml_lines import Item
 from orchestrator.grid.keys import PARTS
 from orchestrator.grid.syntax.conditions import Condition, ConditionError, parse_condition
 from orchestrator.grid.syntax.problems import Report
+from sweepkit.console.text.yaml_lines import Item
 
 IsOut = Callable[[str, str, str], bool]
 """Whether this task, network and training do not meet in the block."""

@@ -3,11 +3,11 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from console.text.yaml_lines import Item
-from console.words import listed, nearest, show
-from declarations.lists import LISTS
 from orchestrator.grid.having import lacking
 from orchestrator.grid.keys import Kind, axis_keys
+from sweepkit.console.text.yaml_lines import Item
+from sweepkit.console.words import listed, nearest, show
+from sweepkit.declarations.lists import LISTS
 from trainables.metrics import Group, metric_groups, requested_metric
 
 if TYPE_CHECKING:

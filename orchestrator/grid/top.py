@@ -7,12 +7,12 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
-from console.text.yaml_lines import Item, parse_yaml
-from console.words import listed, nearest, show
-from declarations.synonyms import ELSEWHERE
 from orchestrator.grid.keys import SHORT
 from orchestrator.grid.own.parts import FILES
 from orchestrator.grid.syntax.problems import Problem, Report
+from sweepkit.console.text.yaml_lines import Item, parse_yaml
+from sweepkit.console.words import listed, nearest, show
+from sweepkit.declarations.synonyms import ELSEWHERE
 
 TOP_KEYS = ("sweep", *FILES, "defaults", "grids", "resources")
 

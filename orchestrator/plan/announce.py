@@ -5,14 +5,14 @@ from collections.abc import Sequence
 from statistics import mean
 from typing import NamedTuple
 
-from console.words import duration
 from orchestrator.grid.load import Grid
 from orchestrator.grid.planned import PlannedCell
 from orchestrator.plan.missing import why_again
 from orchestrator.plan.packing import PackQueue
 from orchestrator.search.bisection import FIRST_SEEDS, usual_rungs
 from orchestrator.search.under_way import Searchers
-from store.views import Statuses
+from sweepkit.console.words import duration
+from sweepkit.store.views import Statuses
 
 
 def announcement(grid: Grid, searchers: Searchers, todo: list[int], statuses: Statuses) -> str:

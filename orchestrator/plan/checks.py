@@ -7,13 +7,13 @@ from contextlib import contextmanager, redirect_stdout
 from functools import partial
 from typing import Any
 
-from console.terminal import told
-from console.words import shown
 from orchestrator.grid.load import Grid
 from orchestrator.grid.own.files import register_user_file
 from orchestrator.grid.own.source import UserFile
 from orchestrator.grid.planned import PlannedCell
 from orchestrator.grid.syntax.problems import GridError, Problem, Report
+from sweepkit.console.terminal import told
+from sweepkit.console.words import shown
 from trainables.cell import Cell
 from trainables.checking.part import Finding
 from trainables.checking.task import check_task

@@ -9,12 +9,12 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from console.fitting import write_plain
-from console.words import counted, duration
 from orchestrator.cards import cards_here
 from orchestrator.grid.top import Resources
 from orchestrator.plan.machine import Machine, Node
 from orchestrator.plan.packing import Pack, PackQueue
+from sweepkit.console.fitting import write_plain
+from sweepkit.console.words import counted, duration
 from trainables.cell import Cell
 from trainables.limits import available_bytes, cores
 

@@ -7,14 +7,14 @@ from typing import Any
 
 import duckdb
 
-from declarations.metric import Metric
 from orchestrator.extras import of_extras
 from orchestrator.grid.load import Grid
 from orchestrator.grid.planned import Carried
 from orchestrator.plan.missing import missing_cells
-from store.columns import column_of
-from store.sql import in_quotes
-from store.views import Statuses, declared_in, run
+from sweepkit.declarations.metric import Metric
+from sweepkit.store.columns import column_of
+from sweepkit.store.sql import in_quotes
+from sweepkit.store.views import Statuses, declared_in, run
 from trainables.metrics import requested_metric, requested_names
 
 

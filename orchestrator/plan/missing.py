@@ -7,7 +7,7 @@ from itertools import groupby
 from orchestrator.extras import held_as
 from orchestrator.grid.planned import PlannedCell
 from orchestrator.plan.packing import LATE, Order, PackQueue
-from store.views import Held, Statuses
+from sweepkit.store.views import Held, Statuses
 
 
 def missing_cells(

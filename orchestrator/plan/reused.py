@@ -1,11 +1,11 @@
 """A sweep's name that was used before, with other settings or for other networks."""
 
-from console.words import shown
-from declarations.key import Key
 from orchestrator.grid.load import Grid
-from store.sql import literal, quoted
-from store.store import Store
-from store.views import Statuses, declared, fetch
+from sweepkit.console.words import shown
+from sweepkit.declarations.key import Key
+from sweepkit.store.sql import literal, quoted
+from sweepkit.store.store import Store
+from sweepkit.store.views import Statuses, declared, fetch
 
 
 def reused(grid: Grid, store: Store, held: Statuses, whole: bool) -> str:

@@ -7,10 +7,6 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NoReturn, get_args
 
-from console.codes import INTERRUPTED
-from console.plain import spelled
-from console.terminal import told
-from console.words import listed, nearest, show
 from orchestrator.grid.load import DEFAULT_MAX_CELLS, Grid
 from orchestrator.grid.syntax.problems import GridError
 from orchestrator.plan.announce import Outlook
@@ -22,8 +18,12 @@ from orchestrator.python.screen import in_notebook, say_here, screen_here
 from orchestrator.python.summary import Summary
 from orchestrator.running.driver import Sweep
 from orchestrator.session import Options, Stage, SweepError, run_session
-from store.files import location
-from store.store import Store
+from sweepkit.console.codes import INTERRUPTED
+from sweepkit.console.plain import spelled
+from sweepkit.console.terminal import told
+from sweepkit.console.words import listed, nearest, show
+from sweepkit.store.files import location
+from sweepkit.store.store import Store
 from trainables.engines import ENGINES
 
 Gridlike = Grid | str | Path | Mapping[str, Any]

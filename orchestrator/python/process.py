@@ -19,8 +19,6 @@ from contextlib import suppress
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
-from console.codes import INTERRUPTED
-from console.terminal import told
 from orchestrator.code import ROOT
 from orchestrator.grid.load import Grid
 from orchestrator.grid.own.files import register_user_file
@@ -28,8 +26,10 @@ from orchestrator.grid.syntax.problems import GridError
 from orchestrator.running.interrupts import SIGNALS, leave
 from orchestrator.running.progress import Screen, Snapshot
 from orchestrator.session import Options, Stage, SweepError, run_session
-from store.files import ResultsError
-from store.store import Store
+from sweepkit.console.codes import INTERRUPTED
+from sweepkit.console.terminal import told
+from sweepkit.store.files import ResultsError
+from sweepkit.store.store import Store
 from trainables.tasks.base import TaskError
 
 LOOK_EVERY_S = 0.2

@@ -5,10 +5,10 @@ from html import escape
 from importlib import import_module
 from typing import Any
 
-from console.printable import printable
-from console.terminal import err, told
 from orchestrator.running.progress import Screen, Snapshot
 from orchestrator.running.screens import screen_of
+from sweepkit.console.printable import printable
+from sweepkit.console.terminal import err, told
 
 EVERY_S = 0.5
 """Seconds between two pictures: each is a message to the browser, and the last one is kept in the notebook's file."""

@@ -6,8 +6,8 @@ from html import escape
 from typing import TYPE_CHECKING, Any
 
 from orchestrator.grid.load import Grid
-from store.store import Store
-from store.views import run as run_query
+from sweepkit.store.store import Store
+from sweepkit.store.views import run as run_query
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -14,7 +14,7 @@ from glob import glob
 from pathlib import Path
 from pwd import getpwuid
 
-from console.streams import folder_gone
+from sweepkit.console.streams import folder_gone
 from trainables.limits import available_bytes, cores
 
 STORE_BYTES = 200 * 2**20

@@ -26,7 +26,6 @@ from ray._private.authentication.authentication_token_setup import maybe_enable_
 from ray._private.services import canonicalize_bootstrap_address
 from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
-from console.commands import command
 from orchestrator.cards import UNKNOWN_CARD, Card, cards_here
 from orchestrator.code import ROOT, code_facts
 from orchestrator.grid.top import Resources
@@ -36,7 +35,8 @@ from orchestrator.ray.authentication import local_token
 from orchestrator.ray.fitness import misfit
 from orchestrator.ray.scratch import remove, scratch_directory
 from orchestrator.running.interrupts import LATEST_S, ends_after, reclaim
-from store.files import ResultsError, open_files, temporary
+from sweepkit.console.commands import command
+from sweepkit.store.files import ResultsError, open_files, temporary
 from trainables.limits import available_bytes, cores
 
 RECLAIM_EVERY_S = 0.05

@@ -10,9 +10,9 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from console.text.yaml_lines import NotYamlError, read_yaml
-from console.words import nearest, show
-from store.provenance import git
+from sweepkit.console.text.yaml_lines import NotYamlError, read_yaml
+from sweepkit.console.words import nearest, show
+from sweepkit.store.provenance import git
 
 CODE = "~/sweeps"
 """Folder of this project on the cluster's machines."""

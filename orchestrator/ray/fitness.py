@@ -3,9 +3,9 @@
 import socket
 import time
 
-from console.commands import command
 from orchestrator.code import code_facts
-from store.files import ResultsError, open_files
+from sweepkit.console.commands import command
+from sweepkit.store.files import ResultsError, open_files
 
 
 def misfit(results: str, shared_file: str, code: dict[str, str], patience_s: float = 0.0) -> str:

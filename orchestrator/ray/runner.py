@@ -34,9 +34,9 @@ from orchestrator.ray.scratch import remove, scratch_directory
 from orchestrator.running.driver import Sweep
 from orchestrator.running.interrupts import give_up
 from orchestrator.running.work import Failure, PackWork
-from store.files import ResultsError
-from store.leases import BEAT_EVERY_S
-from store.under_way import CURVES
+from sweepkit.store.files import ResultsError
+from sweepkit.store.leases import BEAT_EVERY_S
+from sweepkit.store.under_way import CURVES
 from trainables.allocator import give_back
 from trainables.basics import CardFault, CardUnusable
 from trainables.trainers.card.faults import card_faults

@@ -14,9 +14,9 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from console.whole import make_folder
-from store.files import LocalFiles, ResultsError, open_files
-from store.leases import is_running
+from sweepkit.console.whole import make_folder
+from sweepkit.store.files import LocalFiles, ResultsError, open_files
+from sweepkit.store.leases import is_running
 
 if TYPE_CHECKING:
     from pyarrow import fs

@@ -9,7 +9,7 @@ from typing import Any
 
 from orchestrator.code import ROOT
 from orchestrator.grid.planned import PlannedCell
-from store.files import ResultsError
+from sweepkit.store.files import ResultsError
 from trainables.metrics import requested_metric, requested_names
 
 MOST_ASKED = 3
@@ -48,8 +48,8 @@ class BesideTheory:
         return cls(started([*words, *(word for name in measures for word in ("--measure", name))]))
 
     def answer(self) -> dict[str, Any]:
-        """The `keys` that vary, the `theory` and `tables` that `console.outcome_table` prints, and the `figures` and `pages` that
-        show them. ResultsError if the process failed."""
+        """The `keys` that vary, the `theory` and `tables` that `sweepkit.console.outcome_table` prints, the `figures` and `pages`
+        that show them. ResultsError if the process failed."""
         out, err = self.process.communicate()
         if self.process.returncode:
             said = (err.strip().splitlines() or [f"it ended with {self.process.returncode}"])[-1]

@@ -5,14 +5,14 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from console.terminal import told
 from orchestrator.cost.calibration import measured_on_card
 from orchestrator.grid.load import Grid
 from orchestrator.plan.packing import Pack, PackQueue
 from orchestrator.running.work import Failure, Outcome, PackWork, Provenance, declared_of, failed_row
-from store.files import ResultsError
-from store.leases import Lease
-from store.store import Store
+from sweepkit.console.terminal import told
+from sweepkit.store.files import ResultsError
+from sweepkit.store.leases import Lease
+from sweepkit.store.store import Store
 from trainables.basics import CardFault, CardUnusable
 
 MOST_CARD_FAILURES = 6

@@ -8,10 +8,10 @@ from orchestrator.grid.load import Grid
 from orchestrator.plan.missing import enqueue, ordered
 from orchestrator.plan.packing import Order, PackQueue
 from orchestrator.search.under_way import Searchers
-from store.files import ResultsError
-from store.leases import others_in_flight
-from store.store import Store
-from store.views import Statuses
+from sweepkit.store.files import ResultsError
+from sweepkit.store.leases import others_in_flight
+from sweepkit.store.store import Store
+from sweepkit.store.views import Statuses
 
 
 @dataclass

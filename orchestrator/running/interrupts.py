@@ -10,9 +10,9 @@ from contextlib import contextmanager, suppress
 from types import FrameType
 from typing import TYPE_CHECKING, NoReturn
 
-from console.codes import INTERRUPTED, Interrupted
-from console.commands import ENTRY
-from console.streams import leave as leave_process
+from sweepkit.console.codes import INTERRUPTED, Interrupted
+from sweepkit.console.commands import ENTRY
+from sweepkit.console.streams import leave as leave_process
 
 if TYPE_CHECKING:
     from orchestrator.running.driver import Sweep
@@ -57,7 +57,7 @@ def _say_interrupted() -> None:
 
     The console's file is standard error even while the output of libraries goes nowhere (`orchestrator.running.quiet`).
     """
-    console = getattr(sys.modules.get("console.terminal"), "err", None)  # not imported yet in the first moments
+    console = getattr(sys.modules.get("sweepkit.console.terminal"), "err", None)  # not imported yet in the first moments
     with suppress(OSError, ValueError):  # it is closed
         os.write((console.file if console else sys.stderr).fileno(), b"interrupted; what was committed is kept\n")
 
@@ -106,8 +106,8 @@ def draining(sweep: "Sweep", at_once: Callable[["Sweep"], NoReturn]) -> Iterator
     if threading.current_thread() is not threading.main_thread():
         yield
         return
-    from console.terminal import err
-    from console.words import duration
+    from sweepkit.console.terminal import err
+    from sweepkit.console.words import duration
 
     def handle(signum: int, frame: FrameType | None) -> None:
         if signum == signal.SIGHUP:
@@ -156,7 +156,7 @@ def ends_after(
     settled = threading.Lock()
 
     def end() -> None:
-        from console.terminal import complain
+        from sweepkit.console.terminal import complain
 
         try:
             why = reason()
@@ -191,7 +191,7 @@ def _dismiss_watchers() -> None:
 
 def give_up(sweep: "Sweep", reason: str) -> NoReturn:
     """Say why the sweep cannot go on, from any thread, and end it with exit code 1."""
-    from console.terminal import complain, told
+    from sweepkit.console.terminal import complain, told
 
     complain(f"the sweep could not go on: {reason}")
     told("what was committed is kept: the same command goes on from there")

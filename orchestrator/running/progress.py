@@ -5,8 +5,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
 
-from console.words import duration
 from orchestrator.plan.packing import PackQueue
+from sweepkit.console.words import duration
 from trainables.cell import Cell
 
 

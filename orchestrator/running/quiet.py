@@ -7,7 +7,7 @@ from contextlib import contextmanager
 
 from rich.console import Console
 
-from console.streams import writer
+from sweepkit.console.streams import writer
 
 
 @contextmanager

@@ -8,22 +8,22 @@ from typing import Any
 
 from rich.console import Console
 
-from console.commands import command, where
-from console.outcome_table import print_outcome
-from console.printable import printable
-from console.words import IN_PART, capital
-from declarations.keys import KEYS
 from orchestrator.extras import of_extras
 from orchestrator.grid.load import Grid
 from orchestrator.grid.planned import PlannedCell
 from orchestrator.running.beside import BesideTheory, asked_for, headlines
 from orchestrator.search.table import print_thresholds, threshold_rows
 from orchestrator.search.under_way import Searchers
-from store.snapshot import PACKS
-from store.sql import literal, quoted
-from store.store import Store
-from store.upkeep.summary import failed_alike
-from store.views import Statuses, fetch, never_whole
+from sweepkit.console.commands import command, where
+from sweepkit.console.outcome_table import print_outcome
+from sweepkit.console.printable import printable
+from sweepkit.console.words import IN_PART, capital
+from sweepkit.declarations.keys import KEYS
+from sweepkit.store.snapshot import PACKS
+from sweepkit.store.sql import literal, quoted
+from sweepkit.store.store import Store
+from sweepkit.store.upkeep.summary import failed_alike
+from sweepkit.store.views import Statuses, fetch, never_whole
 from trainables.metrics.richness import d_lr
 
 MANY_PACKS = 2000

@@ -9,13 +9,13 @@ from typing import Any
 
 import numpy as np
 
-from console.plain import own_line
-from console.words import in_a_line
-from declarations.column import Column
 from orchestrator.cost.calibration import cpu_name
 from orchestrator.extras import held_as, why_without
 from orchestrator.grid.planned import PlannedCell
-from store.store import Store
+from sweepkit.console.plain import own_line
+from sweepkit.console.words import in_a_line
+from sweepkit.declarations.column import Column
+from sweepkit.store.store import Store
 from trainables.basics import TaskError
 from trainables.cell import Cell
 from trainables.engines import ENGINES

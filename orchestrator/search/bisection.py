@@ -20,7 +20,7 @@ from typing import Literal
 
 import numpy as np
 
-from stats import Threshold, clear_rise, threshold_of_means
+from sweepkit.stats import Threshold, clear_rise, threshold_of_means
 
 FIRST_SEEDS = 3
 """Seeds that a rung gets at its start, and each further time. The spread of fewer is too uncertain to tell on which side of x*

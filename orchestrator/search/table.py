@@ -9,13 +9,13 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from console.fitting import print_fitting
-from console.printable import printable
-from console.words import shown
 from orchestrator.grid.find import Find
 from orchestrator.grid.keys import PARTS
 from orchestrator.grid.searches import Search
 from orchestrator.search.under_way import Searchers, Searching
+from sweepkit.console.fitting import print_fitting
+from sweepkit.console.printable import printable
+from sweepkit.console.words import shown
 from trainables.networks import network_class
 from trainables.tasks import task_class
 from trainables.training import training_class

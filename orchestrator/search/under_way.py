@@ -4,13 +4,13 @@ import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 
-from declarations.metrics import METRICS
 from orchestrator.grid.load import Grid
 from orchestrator.grid.searches import Search
 from orchestrator.search.bisection import Network, ThresholdSearch
-from store.sql import literal
-from store.store import Store
-from store.views import Statuses, declared, fetch
+from sweepkit.declarations.metrics import METRICS
+from sweepkit.store.sql import literal
+from sweepkit.store.store import Store
+from sweepkit.store.views import Statuses, declared, fetch
 from trainables.metrics import requested_metric
 
 IDS_A_QUERY = 10_000

@@ -12,8 +12,8 @@ from analysis.claims.entries import Claim
 from analysis.claims.verdict import Again, Checked, Measured
 from analysis.figures.registry import FIGURES
 from orchestrator.grid.syntax.problems import GridError
-from stats import Interval
-from store.store import Store
+from sweepkit.stats import Interval
+from sweepkit.store.store import Store
 from tests.commanded import grid_of
 from tests.stand_ins import stand_ins
 from tests.store_rows import row

@@ -9,8 +9,8 @@ from analysis.claims.networks import condition_of, kinds_of, with_networks
 from analysis.claims.papers import OURS, PAPERS
 from analysis.claims.verdict import VERDICTS, Checked, Measured, NotMeasured
 from app.parts.scoreboard import section_html
-from stats import Interval
-from store.store import Store
+from sweepkit.stats import Interval
+from sweepkit.store.store import Store
 from tests.store_rows import row
 
 CLAIMS = {claim.id: claim for claim in load_claims()}

@@ -20,8 +20,8 @@ from analysis.claims.verdict import Measured, NotMeasured, judge
 from analysis.data.networks.pictures import Pictures
 from analysis.overlays.registry import THEORIES
 from analysis.theory.same_different.rich import test_accuracy as eq3
-from stats import Interval
-from store.store import Store
+from sweepkit.stats import Interval
+from sweepkit.store.store import Store
 from tests.measured_store import LAZY_EXPONENT
 from tests.pictured_store import pictured_store
 from tests.store_rows import row

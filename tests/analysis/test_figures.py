@@ -21,10 +21,10 @@ from analysis.figures.symbols.curves import CURVES
 from analysis.figures.templates import TEMPLATE_FIGURES
 from analysis.figures.training import TRAINING_FIGURES
 from analysis.theory.same_different.rich import test_accuracy as eq3
-from console.terminal import stop
-from store import kept, views
-from store.store import Store
-from store.upkeep.compact import compact
+from sweepkit.console.terminal import stop
+from sweepkit.store import kept, views
+from sweepkit.store.store import Store
+from sweepkit.store.upkeep.compact import compact
 from tests.measured_store import LAZY_EXPONENT, measured_rows
 from tests.store_rows import OWN_KEYS, row
 

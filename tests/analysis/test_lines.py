@@ -12,7 +12,7 @@ from analysis.data.selection import Selection
 from analysis.lines import call_lines, plot_lines, rescaled_lines, sql_lines, threshold_lines
 from analysis.scaling.rescaling import family, middle_of, rescaled
 from analysis.scaling.thresholds import threshold_table, thresholds
-from store.store import Store
+from sweepkit.store.store import Store
 from tests.measured_store import measured_store
 from tests.store_rows import row
 

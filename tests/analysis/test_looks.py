@@ -13,7 +13,7 @@ from analysis.overlays.overlays import Beside, Later
 from analysis.scaling import of_theory
 from analysis.scaling.of_theory import ABOVE, BELOW, as_lines, theory_thresholds
 from analysis.scaling.thresholds import thresholds
-from store.store import Store
+from sweepkit.store.store import Store
 from tests.store_rows import keys, row
 
 SIZES = (8, 16, 32, 64)

@@ -10,7 +10,7 @@ from analysis.data.measures import MEASURES
 from analysis.figures.__main__ import app
 from analysis.figures.files import FILES
 from analysis.figures.registry import FIGURES
-from store.store import Store
+from sweepkit.store.store import Store
 from tests.store_rows import row
 
 

@@ -13,8 +13,8 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from analysis.query import app
-from store.store import Store
-from store.upkeep.compact import compact
+from sweepkit.store.store import Store
+from sweepkit.store.upkeep.compact import compact
 from tests.store_rows import rows
 
 

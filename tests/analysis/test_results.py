@@ -9,9 +9,9 @@ import pytest
 from matplotlib.figure import Figure
 
 from analysis import Results
-from declarations.metric import Metric
-from store.files import ResultsError
-from store.store import Store
+from sweepkit.declarations.metric import Metric
+from sweepkit.store.files import ResultsError
+from sweepkit.store.store import Store
 from tests.store_rows import keys, row
 
 EVIDENCE = str(Path(__file__).parents[2] / "evidence")

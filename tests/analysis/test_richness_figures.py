@@ -6,8 +6,8 @@ import pytest
 
 from analysis.figures.registry import FIGURES, Drawn, Missing
 from analysis.figures.richness import RICHNESS_FIGURES
-from declarations.metric import Metric
-from store.store import Store
+from sweepkit.declarations.metric import Metric
+from sweepkit.store.store import Store
 from tests.store_rows import keys, row
 from trainables.metrics import requested_metric
 

@@ -21,9 +21,9 @@ from analysis.scaling.proportion import in_proportion
 from analysis.theory.equilibrium import attention
 from analysis.theory.equilibrium.large_deviation import samples, slope
 from analysis.theory.equilibrium.patterns import wins
-from store.questions import Question
-from store.store import Store
-from store.views import fetch
+from sweepkit.store.questions import Question
+from sweepkit.store.store import Store
+from sweepkit.store.views import fetch
 from tests.measured_store import LAZY_EXPONENT
 from tests.store_rows import keys, row
 

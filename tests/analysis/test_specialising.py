@@ -13,7 +13,7 @@ from analysis.theory.equilibrium.gaussian_process import lazy_alignment, less_la
 from analysis.theory.equilibrium.large_deviation import aligned, n_specialised
 from analysis.theory.equilibrium.parity import specialised as one_neuron
 from analysis.theory.equilibrium.three_layers import gp_sp, sp_mag
-from store.store import Store
+from sweepkit.store.store import Store
 from tests.store_rows import row
 
 WIDTHS = (16, 32, 64, 128, 256)

@@ -5,7 +5,7 @@ import pytest
 
 from analysis.figures.drawn import Drawn, Missing
 from analysis.figures.registry import FIGURES
-from store.store import Store
+from sweepkit.store.store import Store
 from tests.store_rows import row
 from trainables.cell import cell_of
 from trainables.tasks import Template

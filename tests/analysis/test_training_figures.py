@@ -16,8 +16,8 @@ from analysis.theory.one_third import leading
 from analysis.theory.power_law import Spectrum, examples_alone, features_fitted
 from analysis.theory.samples import lazy_samples
 from analysis.theory.samples import samples as flow_samples
-from stats import linear_fit
-from store.store import Store
+from sweepkit.stats import linear_fit
+from sweepkit.store.store import Store
 from tests.store_rows import row
 from trainables.cell import cell_of
 from trainables.metrics import metric_groups, requested_metric

@@ -205,7 +205,7 @@ def test_selections_last_from_page_to_page(page, url):
 
 
 def test_empty_store_and_the_page_that_follows_it(page, tmp_path):
-    from store.store import Store
+    from sweepkit.store.store import Store
     from tests.store_rows import rows
 
     with server(tmp_path / "results") as (address, _):

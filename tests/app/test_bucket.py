@@ -8,8 +8,8 @@ from streamlit.testing.v1 import AppTest
 import app
 from analysis.data.source import state
 from analysis.sql.guarded import close_waiting, guarded_query
-from store.files import open_files
-from store.snapshot import FOLDERS, LOGS
+from sweepkit.store.files import open_files
+from sweepkit.store.snapshot import FOLDERS, LOGS
 from tests.app.conftest import RUN_S, script_of_page
 
 

@@ -9,7 +9,7 @@ from streamlit.testing.v1 import AppTest
 from analysis.scaling.equilibrium.bound import ONSET
 from analysis.theory.equilibrium.large_deviation import slope
 from orchestrator.grid.load import load_grid
-from store.store import Store
+from sweepkit.store.store import Store
 from tests.analysis.test_sample_complexity import SD, SIZES, equilibrium_rows, onset
 from tests.app.conftest import RUN_S
 from tests.orchestrator.running.test_driver import run

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from store.views import fetch
+from sweepkit.store.views import fetch
 from tests.app.conftest import RUN_S, script_of_page
 
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")  # Streamlit's own

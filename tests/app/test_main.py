@@ -16,11 +16,11 @@ from app.choosing import format_of
 from app.parts.drawings import drawings
 from app.screens.home import N_LINES
 from app.script import PAGES
-from declarations.key import Key
-from store.leases import Lease
-from store.schema import PLAN_SCHEMA, PLANNED_FIND, parquet_bytes
-from store.store import Store
-from store.views import fetch
+from sweepkit.declarations.key import Key
+from sweepkit.store.leases import Lease
+from sweepkit.store.schema import PLAN_SCHEMA, PLANNED_FIND, parquet_bytes
+from sweepkit.store.store import Store
+from sweepkit.store.views import fetch
 from tests.analysis.test_board import judged
 from tests.app.conftest import RUN_S, script_of_page
 from tests.pictured_store import pictured_store
@@ -160,7 +160,7 @@ def _failing(module, error):
     ("module", "error", "box"),
     [
         ("analysis.data.points", "value", "two values are needed"),
-        ("stats.fits", "value", "two values are needed"),
+        ("sweepkit.stats.fits", "value", "two values are needed"),
         ("analysis.data.points", "duckdb", "no table named cells"),
         ("duckdb", "duckdb", "no table named cells"),
         ("numpy.linalg", "value", None),

@@ -5,10 +5,10 @@ import json
 import pytest
 
 from analysis.data.selection import Selection
-from store.leases import Lease
-from store.store import Store
-from store.under_way import CURVES
-from store.views import fetch
+from sweepkit.store.leases import Lease
+from sweepkit.store.store import Store
+from sweepkit.store.under_way import CURVES
+from sweepkit.store.views import fetch
 from tests.store_rows import OWN_KEYS, keys, row, rows
 
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")  # Streamlit's own

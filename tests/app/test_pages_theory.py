@@ -14,11 +14,11 @@ from analysis.scaling.thresholds import Exponent
 from analysis.theory.same_different.bayes import generalising_accuracy
 from app.choosing import interval_text
 from app.screens import scaling
-from stats.fits import PowerLaw
-from stats.intervals import Interval
-from store.questions import Question
-from store.store import Store
-from store.views import fetch
+from sweepkit.stats.fits import PowerLaw
+from sweepkit.stats.intervals import Interval
+from sweepkit.store.questions import Question
+from sweepkit.store.store import Store
+from sweepkit.store.views import fetch
 from tests.analysis.test_board import judged
 from tests.app.conftest import RUN_S
 from tests.store_rows import OWN_KEYS, row

@@ -5,8 +5,8 @@ import json
 import pytest
 
 from analysis.data.progress.showing import NEEDS
-from declarations.key import Key
-from store.store import Store
+from sweepkit.declarations.key import Key
+from sweepkit.store.store import Store
 from tests.app.test_main import said, values
 from tests.rich_rows import RICH, rich, rich_store
 from tests.store_rows import row

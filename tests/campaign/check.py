@@ -13,9 +13,9 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from declarations.fact import FACTS
-from store.schema import CURVES, NEURONS
-from store.views import connect
+from sweepkit.declarations.fact import FACTS
+from sweepkit.store.schema import CURVES, NEURONS
+from sweepkit.store.views import connect
 
 KINDS = ("lost", "duplicated", "differing", "again", "leftover", "alive", "unreadable")
 """Columns of the table, all of which must be zero. `again`: trained by a resumed sweep though it was in the store; `alive`:

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from store.files import open_files
+from sweepkit.store.files import open_files
 from tests.s3_endpoint import Endpoint
 
 

@@ -7,9 +7,9 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 
-from declarations.metric import Metric
-from store.files import open_files
-from store.store import Store
+from sweepkit.declarations.metric import Metric
+from sweepkit.store.files import open_files
+from sweepkit.store.store import Store
 from tests.campaign import check
 from tests.campaign.faults import FAULTS
 from tests.campaign.trial import drawn

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from store.files import open_files
-from store.store import Store
-from store.upkeep.check import check
+from sweepkit.store.files import open_files
+from sweepkit.store.store import Store
+from sweepkit.store.upkeep.check import check
 from tests.campaign.faults.files import HARMS, harm
 from tests.campaign.scene import Scene, Undisturbed
 from tests.store_rows import rows

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from store.upkeep.check import STALE_S
+from sweepkit.store.upkeep.check import STALE_S
 from tests.campaign import check
 from tests.campaign.check import Violation
 from tests.campaign.commands import Running, end_all, orphans_adopted, start

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from store.views import connect
+from sweepkit.store.views import connect
 from tests.slurm_machine import SlurmMachine, slurm_machine, why_not
 from tests.sweeps import counts, wait_for
 from tests.two_users import check_shared, make_shared, two_users

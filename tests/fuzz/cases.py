@@ -34,10 +34,10 @@ import orchestrator.sweep
 from analysis.claims.entries import read_claims
 from analysis.data.source import ResultsError
 from analysis.sql.guarded import Request, answered
-from console import streams
-from console.terminal import stop
 from orchestrator.cost.calibration import Rates
-from store.kept import close_kept
+from sweepkit.console import streams
+from sweepkit.console.terminal import stop
+from sweepkit.store.kept import close_kept
 from tests.fuzz.watch import tree, watched
 from tests.fuzz.world import SECRET
 

@@ -12,7 +12,7 @@ import orchestrator.session
 import orchestrator.sweep
 from orchestrator.grid.own.files import register_user_file
 from orchestrator.grid.own.source import UserFile
-from store.store import Store
+from sweepkit.store.store import Store
 from tests.fuzz import own_others
 from tests.fuzz.cases import Broken, Case, check, in_world
 from tests.fuzz.command_lines import strategies

@@ -4,7 +4,7 @@ import os
 import shutil
 from pathlib import Path
 
-from store.store import Store
+from sweepkit.store.store import Store
 from tests.fuzz.grids import VALID, dumped
 from tests.store_rows import rows
 

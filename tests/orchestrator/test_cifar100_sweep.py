@@ -9,10 +9,10 @@ import pytest
 
 from orchestrator.cost.model import CostModel
 from orchestrator.grid.load import load_grid
-from store.store import Store
-from store.upkeep.check import check
-from store.views import connect, fetch
-from store.views import run as run_query
+from sweepkit.store.store import Store
+from sweepkit.store.upkeep.check import check
+from sweepkit.store.views import connect, fetch
+from sweepkit.store.views import run as run_query
 from tests.sweeps import counts, wait_for
 from trainables.features import folders
 from trainables.features.folders import DATA_DIR

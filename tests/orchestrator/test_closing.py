@@ -9,8 +9,8 @@ from typer.testing import CliRunner
 from analysis import Results
 from orchestrator.running import summary
 from orchestrator.sweep import app
-from store.store import Store
-from store.views import fetch
+from sweepkit.store.store import Store
+from sweepkit.store.views import fetch
 from tests.store_rows import row
 
 

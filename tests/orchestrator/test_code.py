@@ -11,8 +11,8 @@ import pytest
 from orchestrator import code
 from orchestrator.code import ROOT, TRAINS, commit
 from orchestrator.ray.cluster_file import uncommitted
-from store import provenance
-from store.provenance import brief, commit_of
+from sweepkit.store import provenance
+from sweepkit.store.provenance import brief, commit_of
 from tests.sweeps import wait_for
 
 
@@ -40,9 +40,9 @@ def test_the_commit_is_that_of_the_project_and_says_what_differs_from_it(project
     git(project, "commit", "-q", "-m", "one")
     sha = git(project, "rev-parse", "HEAD")
     assert commit() == sha
-    (project / "store/deep/one.py").write_text("x = 2\n")
+    (project / "sweepkit/deep/one.py").write_text("x = 2\n")
     assert commit() == sha + "+"
-    assert (commit_of(project, "store"), commit_of(project, "app")) == (sha + "+", sha)
+    assert (commit_of(project, "sweepkit"), commit_of(project, "app")) == (sha + "+", sha)
 
 
 @pytest.fixture
@@ -66,15 +66,15 @@ def test_variables_of_another_program_name_no_other_commit(project, other, monke
     monkeypatch.setenv("GIT_INDEX_FILE", str(other / "no-index"))
     monkeypatch.setenv("GIT_CEILING_DIRECTORIES", str(project.parent))
     assert commit() == sha
-    (project / "store/deep/one.py").write_text("x = 2\n")
-    assert commit() == sha + "+" and uncommitted(project) == ["store/deep/one.py"]
+    (project / "sweepkit/deep/one.py").write_text("x = 2\n")
+    assert commit() == sha + "+" and uncommitted(project) == ["sweepkit/deep/one.py"]
 
 
 def test_a_repository_around_the_installed_package_is_not_its_own(other, monkeypatch):
-    (other / "venv/site-packages/store").mkdir(parents=True)
+    (other / "venv/site-packages/sweepkit").mkdir(parents=True)
     monkeypatch.setattr(code, "ROOT", other / "venv/site-packages")
     assert commit() == ""
-    (other / "venv/site-packages/store/x.py").write_text("x")
+    (other / "venv/site-packages/sweepkit/x.py").write_text("x")
     assert commit() == ""
     git(other, "add", ".")  # now it is: they keep it with theirs
     git(other, "commit", "-q", "-m", "with a copy")
@@ -124,7 +124,7 @@ def test_every_package_that_takes_part_in_a_sweep_is_in_the_digest(project):
 
 def test_machines_whose_git_ends_lines_otherwise_run_the_same_code(project):
     digest = code.code_facts.__wrapped__()
-    (project / "store/deep/one.py").write_bytes(b"x = 1\r\n")
+    (project / "sweepkit/deep/one.py").write_bytes(b"x = 1\r\n")
     assert code.code_facts.__wrapped__() == digest
 
 

@@ -10,8 +10,8 @@ from orchestrator.grid.syntax.problems import GridError
 from orchestrator.plan.missing import missing_cells
 from orchestrator.running.progress import snapshot
 from orchestrator.sweep import app
-from store.store import Store
-from store.views import connect, fetch
+from sweepkit.store.store import Store
+from sweepkit.store.views import connect, fetch
 from tests.orchestrator.running.test_driver import run
 
 GRID = """\

@@ -2,7 +2,7 @@
 
 import pytest
 
-from store.views import connect, fetch
+from sweepkit.store.views import connect, fetch
 from tests.made_gpt2 import made_gpt2
 from trainables.features.folders import DATA_DIR
 

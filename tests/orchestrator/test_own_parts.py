@@ -11,10 +11,10 @@ import numpy as np
 import pytest
 
 from orchestrator.grid.load import load_grid
-from store.files import open_files
-from store.store import Store
-from store.upkeep.compact import compact
-from store.views import connect, declared
+from sweepkit.store.files import open_files
+from sweepkit.store.store import Store
+from sweepkit.store.upkeep.compact import compact
+from sweepkit.store.views import connect, declared
 from tests.own_parts import EXAMPLES, GATED, METRIC, NETWORK, PARITY, TWO_LAYERS, keep_registries, line_of, own_grid
 from trainables.engines import ENGINES
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from store.views import connect, fetch
+from sweepkit.store.views import connect, fetch
 from tests.made_images import make_cifar10, make_mnist
 from trainables.features import folders
 from trainables.features.images import found, made

@@ -4,7 +4,7 @@ import pytest
 
 from orchestrator.grid.load import load_grid
 from orchestrator.grid.syntax.problems import GridError
-from store.views import connect, fetch
+from sweepkit.store.views import connect, fetch
 from tests.orchestrator.running.test_driver import run
 
 GRID = """\

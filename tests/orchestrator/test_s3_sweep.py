@@ -9,9 +9,9 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from store.files import open_files
-from store.upkeep.compact import compact
-from store.views import fetch
+from sweepkit.store.files import open_files
+from sweepkit.store.upkeep.compact import compact
+from sweepkit.store.views import fetch
 from tests.orchestrator.conftest import ROOT, sweep_command
 from tests.sweeps import counts, wait_for
 
@@ -126,7 +126,7 @@ def test_scratch_of_several_nodes_lies_in_the_bucket_and_is_gone_afterwards(resu
 
 def test_a_bucket_that_fails_at_the_end_is_no_bad_input(small_grid, sweep_here, bucket, monkeypatch):
     """What was trained is in the store: exit 1, and why."""
-    from store.files import ResultsError
+    from sweepkit.store.files import ResultsError
 
     def silent(*args: object) -> bool:
         raise ResultsError("http://store does not answer")
@@ -139,8 +139,8 @@ def test_a_bucket_that_fails_at_the_end_is_no_bad_input(small_grid, sweep_here, 
 
 def test_a_bucket_that_fails_when_another_sweep_is_looked_up_ends_this_one(small_grid, sweep_here, bucket, monkeypatch):
     from orchestrator.grid.load import load_grid
-    from store.files import ResultsError
-    from store.store import Store
+    from sweepkit.store.files import ResultsError
+    from sweepkit.store.store import Store
 
     asked = []
     planned = load_grid(str(small_grid)).cells

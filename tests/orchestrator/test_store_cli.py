@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner, Result
 
-from console.words import IN_PART
 from orchestrator.store import app
-from store.leases import Lease
-from store.store import Store
+from sweepkit.console.words import IN_PART
+from sweepkit.store.leases import Lease
+from sweepkit.store.store import Store
 from tests.store_rows import names, row, rows
 
 

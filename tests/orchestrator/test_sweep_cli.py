@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from store.files import ResultsError
-from store.leases import Lease
-from store.store import Store
-from store.views import connect
+from sweepkit.store.files import ResultsError
+from sweepkit.store.leases import Lease
+from sweepkit.store.store import Store
+from sweepkit.store.views import connect
 
 
 def refused(done, *words):

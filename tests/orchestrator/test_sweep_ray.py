@@ -9,7 +9,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from store.views import connect
+from sweepkit.store.views import connect
 from tests.sweeps import counts, wait_for
 
 pytestmark = pytest.mark.ray

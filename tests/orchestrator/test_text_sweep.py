@@ -2,8 +2,8 @@
 
 import pytest
 
-from declarations.metrics import METRICS
-from store.views import connect, fetch
+from sweepkit.declarations.metrics import METRICS
+from sweepkit.store.views import connect, fetch
 from tests.made_texts import made_text, made_tokenizer
 from trainables.features.folders import DATA_DIR
 

@@ -16,7 +16,7 @@ grids:
 
 def sweep(user: User, *words: str | Path) -> str:
     """Standard output and standard error of a command that this user types."""
-    done = user.run("-m", "commands.main", *map(str, words))
+    done = user.run("-m", "sweepkit.commands.main", *map(str, words))
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout + done.stderr
 
@@ -60,11 +60,11 @@ def test_a_directory_that_one_user_did_not_share_is_refused_before_training() ->
         sweep(one, "run", place / "few.yaml", "--results", results, "--debug")
         for folder in results.iterdir():
             folder.chmod(0o2750)
-        done = other.run("-m", "commands.main", "run", str(place / "more.yaml"), "--results", str(results), "--debug")
+        done = other.run("-m", "sweepkit.commands.main", "run", str(place / "more.yaml"), "--results", str(results), "--debug")
         assert done.returncode == 2 and "Traceback" not in done.stderr
         assert f"which belongs to user {one.name}. To share these results with a group, that user types: chgrp -R" in done.stderr
         for file in (results / "packs").iterdir():
             file.chmod(0o600)
-        done = other.run("-m", "commands.main", "query", "SELECT count(*) FROM cells", "--results", str(results))
+        done = other.run("-m", "sweepkit.commands.main", "query", "SELECT count(*) FROM cells", "--results", str(results))
         assert (done.returncode, done.stdout) == (2, "")
         assert f"cannot read {results}/packs/" in done.stderr and done.stderr.rstrip().endswith("Permission denied")

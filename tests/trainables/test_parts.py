@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from pydantic import ValidationError
 
-from declarations.keys import KEYS
-from declarations.metrics import METRICS
+from sweepkit.declarations.keys import KEYS
+from sweepkit.declarations.metrics import METRICS
 from trainables.cell import cell_of, lazy_gamma
 from trainables.engines import ENGINES
 from trainables.networks import all_networks

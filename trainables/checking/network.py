@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 from torch.func import vmap
 
-from console.words import listed
+from sweepkit.console.words import listed
 from trainables.cell import Cell
 from trainables.checking.part import Checked, Finding, Wrong, collected, drawn_twice
 from trainables.checking.task import N

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from console.words import in_a_line
+from sweepkit.console.words import in_a_line
 from trainables.checking.values import fresh_generator, reseeded, same
 
 

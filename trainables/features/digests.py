@@ -8,8 +8,8 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Literal
 
-from console.cache import cache_folder
-from console.whole import write_whole
+from sweepkit.console.cache import cache_folder
+from sweepkit.console.whole import write_whole
 
 Algorithm = Literal["md5", "sha256"]
 KEPT_FROM = 2**26

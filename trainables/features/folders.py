@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from console.cache import cache_folder
+from sweepkit.console.cache import cache_folder
 
 DATA_DIR = "SWEEP_DATA_DIR"
 """Environment variable that names the folder if the grid does not."""

@@ -16,8 +16,8 @@ from typing import Any
 import numpy as np
 from rich.console import Console
 
-from console.cache import cache_folder
-from console.words import listed
+from sweepkit.console.cache import cache_folder
+from sweepkit.console.words import listed
 from trainables.basics import Array, Preparation, TaskError
 from trainables.features import kept
 from trainables.features.digests import file_digest

@@ -5,7 +5,7 @@ from typing import Any
 
 import numba
 
-from console.cache import cache_folder, digest
+from sweepkit.console.cache import cache_folder, digest
 
 # numba checks whether the file of a function changed, but not the files of functions that it inlines. So the cache's name depends
 # on all kernels.

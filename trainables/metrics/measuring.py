@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from console.words import in_a_line
+from sweepkit.console.words import in_a_line
 from trainables.cell import Cell
 from trainables.metrics.base import MOST, Array, Probe, Requested, requested_metric
 from trainables.result import number

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from templates.ridge import coefficients
+from sweepkit.strings.ridge import coefficients
 from trainables.basics import Array
 from trainables.cell import Cell
 from trainables.metrics.base import Probe, is_per_evaluation

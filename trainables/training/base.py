@@ -2,9 +2,9 @@
 
 from typing import TYPE_CHECKING, ClassVar, Literal
 
-from declarations.evaluations import evaluations
-from declarations.key import Role
-from declarations.omitted import Loss as Loss
+from sweepkit.declarations.evaluations import evaluations
+from sweepkit.declarations.key import Role
+from sweepkit.declarations.omitted import Loss as Loss
 from trainables.parts import Part
 
 if TYPE_CHECKING:

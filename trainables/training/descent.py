@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Union
 
 from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
-from declarations.evaluations import EVEN, evaluations, per_decade
-from declarations.keys import FULL_BATCH, WORDS
+from sweepkit.declarations.evaluations import EVEN, evaluations, per_decade
+from sweepkit.declarations.keys import FULL_BATCH, WORDS
 from trainables.parts import NOT_SEARCHED
 from trainables.training.base import Family, Loss, Precision, Training
 from trainables.training.schedules import CONSTANT, schedule_of, spelled

@@ -12,9 +12,9 @@ from analysis.charts.curves import styled
 from analysis.charts.networks.one_network import EXTENT, SERIES, seed_lines, worded
 from analysis.data.networks.reading import lists_sql
 from analysis.data.points import with_intervals
-from declarations.metric import Metric
-from store.database import of_cells
-from store.views import run
+from sweepkit.declarations.metric import Metric
+from sweepkit.store.database import of_cells
+from sweepkit.store.views import run
 
 SPECTRUM = ("rho", "quality", "utilisation")
 """The metrics per eigenfunction that `spectrum_chart` draws."""

@@ -12,8 +12,8 @@ from analysis.charts.explore import Layers
 from analysis.data.keys import value_of
 from analysis.data.points import in_order
 from analysis.data.source import ResultsError
-from console.words import shown
-from declarations.metric import Metric
+from sweepkit.console.words import shown
+from sweepkit.declarations.metric import Metric
 
 DPI = 100
 """Pixels per inch: `Look` counts in pixels, matplotlib in inches."""

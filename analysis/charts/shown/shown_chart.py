@@ -11,7 +11,7 @@ import altair as alt
 
 from analysis.charts.shown.sizing import SHARPNESS, save
 from analysis.data.source import ResultsError
-from console.words import listed, show
+from sweepkit.console.words import listed, show
 
 FORMATS = ("pdf", "svg", "png", "html", "json")
 _DEFAULT = "default"

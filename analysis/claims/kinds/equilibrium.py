@@ -16,7 +16,7 @@ from analysis.scaling.thresholds import threshold_table, thresholds
 from analysis.theory.equilibrium.large_deviation import Size, as_scaling, slope
 from analysis.theory.equilibrium.parity import specialised
 from analysis.theory.equilibrium.three_layers import gp_sp, sp_mag
-from stats import FEWEST_OF_LAW, Interval, linear_fit, mean_interval
+from sweepkit.stats import FEWEST_OF_LAW, Interval, linear_fit, mean_interval
 
 
 def exponent_beside_bound(

@@ -20,7 +20,7 @@ from analysis.scaling.laws.fluctuations import (
     spreads,
 )
 from analysis.theory.fluctuations import of_hermite
-from stats import mean_interval
+from sweepkit.stats import mean_interval
 
 NO_OUTPUTS = "no data set has two networks of a width that differ in their weights alone, with outputs"
 SHARED = "data sets share seeds of weights, so that they are not independent"

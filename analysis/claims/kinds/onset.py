@@ -8,7 +8,7 @@ from analysis.claims.networks import Networks, Where, networks
 from analysis.claims.verdict import Measured, NotMeasured
 from analysis.scaling.laws.fluctuations import DATA, SIZE, outputs_of
 from analysis.scaling.laws.onset import EXAMPLES, Onset, errors, onset
-from stats import FEWEST_OF_LAW, Interval
+from sweepkit.stats import FEWEST_OF_LAW, Interval
 
 MEASURE = "test_mse"
 

@@ -11,8 +11,8 @@ from analysis.data.keys import spoken
 from analysis.data.measures import measures
 from analysis.scaling.laws.optimum import growth_exponent, optima
 from analysis.scaling.proportion import in_power
-from console.words import counted
-from stats import mean_interval
+from sweepkit.console.words import counted
+from sweepkit.stats import mean_interval
 
 
 def optimum_exponent(

@@ -10,7 +10,7 @@ from analysis.claims.kinds.measuring import Found, ties
 from analysis.claims.networks import Networks, Where, either, like, networks
 from analysis.claims.verdict import Measured, NotMeasured
 from analysis.data.measures import measures
-from stats import Interval, mean_interval
+from sweepkit.stats import Interval, mean_interval
 
 
 def difference(

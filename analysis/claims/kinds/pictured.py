@@ -11,7 +11,7 @@ from analysis.claims.networks import Networks, Where, both_sides, networks
 from analysis.claims.verdict import Measured, NotMeasured
 from analysis.data.networks.pictures import Pictures, pictures_of, with_pictures
 from analysis.data.source import ResultsError
-from stats import mean_interval
+from sweepkit.stats import mean_interval
 
 Array = np.ndarray[Any, Any]
 

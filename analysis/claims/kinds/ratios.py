@@ -10,8 +10,8 @@ from analysis.claims.networks import Where, networks
 from analysis.claims.verdict import Measured, NotMeasured
 from analysis.data.keys import spoken
 from analysis.data.measures import measures
-from stats import Interval, mean_interval
-from stats.checks import Floats
+from sweepkit.stats import Interval, mean_interval
+from sweepkit.stats.checks import Floats
 
 
 def ratio_to_theory(

@@ -8,7 +8,7 @@ import numpy as np
 from analysis.claims.verdict import Measured, NotMeasured
 from analysis.theory.kept import kept
 from analysis.theory.same_different import handcrafted, markov, max_margin
-from stats import Interval, mean_interval
+from sweepkit.stats import Interval, mean_interval
 
 Found = Measured | NotMeasured
 

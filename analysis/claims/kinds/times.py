@@ -9,7 +9,7 @@ from analysis.claims.verdict import Measured, NotMeasured
 from analysis.data.keys import spoken
 from analysis.data.networks.evaluations import crossings, evaluations_of
 from analysis.scaling.laws.mode_times import times_over_theory
-from stats import linear_fit, mean_interval
+from sweepkit.stats import linear_fit, mean_interval
 
 
 def time_exponent(results: str, measure: str, reaches: float, of: Where, over: str, prefer: Where | None = None) -> Found:

@@ -5,10 +5,10 @@ from operator import ge, le
 
 import pandas as pd
 
-from declarations.column import Column
-from declarations.metric import Metric
-from store.sql import quoted
-from store.views import run
+from sweepkit.declarations.column import Column
+from sweepkit.declarations.metric import Metric
+from sweepkit.store.sql import quoted
+from sweepkit.store.views import run
 
 STEP = "step"
 HALFWAY = "halfway"

@@ -1,8 +1,8 @@
 """Advice to a person on networks that failed or diverged, and their logs."""
 
-from console.commands import sweep_command
-from store.files import ResultsError, open_files
-from store.snapshot import LOGS
+from sweepkit.console.commands import sweep_command
+from sweepkit.store.files import ResultsError, open_files
+from sweepkit.store.snapshot import LOGS
 
 _MEMORY = ("outofmemory", "out of memory", "not enough memory", "memoryerror", "can't allocate")
 

@@ -7,9 +7,9 @@ import numpy as np
 import pandas as pd
 
 from analysis.data.networks.saved import HOLDING
-from store.files import open_files
-from store.views import fetch, run
-from store.weights import read_pictures
+from sweepkit.store.files import open_files
+from sweepkit.store.views import fetch, run
+from sweepkit.store.weights import read_pictures
 
 Array = np.ndarray[Any, Any]
 

@@ -9,11 +9,11 @@ from analysis.data.networks.listing import network
 from analysis.data.networks.saved import HOLDING, Saved
 from analysis.data.points import sorting
 from analysis.data.selection import SEED, Selection, Value, grid_keys
-from declarations.column import Column
-from declarations.keys import KEYS
-from store.database import of_cells
-from store.sql import literal, quoted
-from store.views import declared, run
+from sweepkit.declarations.column import Column
+from sweepkit.declarations.keys import KEYS
+from sweepkit.store.database import of_cells
+from sweepkit.store.sql import literal, quoted
+from sweepkit.store.views import declared, run
 
 MOST_SEEDS = 30
 """Most networks whose training curves are read for one chart."""

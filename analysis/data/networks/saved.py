@@ -6,8 +6,8 @@ from typing import Any, Literal
 from analysis.data.keys import gamma_once, value_of
 from analysis.data.networks.listing import network
 from analysis.data.selection import SEED, VERSION, grid_keys
-from store.sql import literal, quoted
-from store.views import run
+from sweepkit.store.sql import literal, quoted
+from sweepkit.store.views import run
 
 RICHNESS = ("d_lr", "curve_d_lr", "rho", "quality", "utilisation")
 """Metrics of `save: [richness]` and `save: [richness_curve]`, one of which a network needs for its richness to be shown."""

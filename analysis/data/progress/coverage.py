@@ -4,11 +4,11 @@ from collections.abc import Collection
 from datetime import datetime
 from typing import NamedTuple
 
-from store.files import open_files
-from store.leases import drivers
-from store.upkeep.in_common import in_common
-from store.upkeep.reasons import ALIKE, FIRST_LINES, ONE_REASON
-from store.views import fetch, never_whole, run
+from sweepkit.store.files import open_files
+from sweepkit.store.leases import drivers
+from sweepkit.store.upkeep.in_common import in_common
+from sweepkit.store.upkeep.reasons import ALIKE, FIRST_LINES, ONE_REASON
+from sweepkit.store.views import fetch, never_whole, run
 
 __all__ = ["Live", "Progress", "Reason", "in_common", "live", "progress", "reasons", "sweeps", "sweeps_with"]
 

@@ -8,9 +8,9 @@ from analysis.data.measures import MAIN, main_of, measures
 from analysis.data.networks.saved import HOLDING, RICHNESS
 from analysis.data.paper import TEMPLATE_TASKS
 from analysis.data.selection import grid_keys
-from declarations.key import Key
-from store.sql import literal, quoted
-from store.views import declared, fetch
+from sweepkit.declarations.key import Key
+from sweepkit.store.sql import literal, quoted
+from sweepkit.store.views import declared, fetch
 
 
 class Varying(NamedTuple):

@@ -23,9 +23,9 @@ from analysis.scaling.rescaling import Family, best, doubted, family, in_units
 from analysis.scaling.thresholds import fitted, threshold_table, thresholds
 from analysis.theory.equilibrium.large_deviation import Size, as_scaling, slope
 from analysis.theory.equilibrium.patterns import NETWORKS, exponents
-from console.words import counted
-from stats import collapse as score
-from store.views import declared
+from sweepkit.console.words import counted
+from sweepkit.stats import collapse as score
+from sweepkit.store.views import declared
 
 TRIED = (0.0, 3.5)
 """Range of exponents to rescale curves with: the lazy law has 3."""

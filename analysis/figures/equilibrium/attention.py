@@ -20,8 +20,8 @@ from analysis.scaling.charts import threshold_panel
 from analysis.scaling.rescaling import Family, family, in_units
 from analysis.scaling.thresholds import fitted, threshold_table, thresholds
 from analysis.theory.equilibrium import attention
-from stats import local_slopes, power_law
-from store.questions import Question
+from sweepkit.stats import local_slopes, power_law
+from sweepkit.store.questions import Question
 
 LEVEL = 0.15
 """Half of the first step of A_f, to some 0.3, which a single head makes."""

@@ -22,8 +22,8 @@ from analysis.scaling.equilibrium.bound import specialised_neurons
 from analysis.scaling.proportion import AS_ROOT, in_power
 from analysis.theory.equilibrium.parity import specialised as specialised_on_parity
 from analysis.theory.equilibrium.three_layers import gp_sp, sp_mag
-from console.words import counted
-from stats import FEWEST_OF_LAW, power_law
+from sweepkit.console.words import counted
+from sweepkit.stats import FEWEST_OF_LAW, power_law
 
 
 class Counts(NamedTuple):

@@ -12,8 +12,8 @@ from analysis.data.networks.evaluations import HALFWAY, evaluations_of, first_wi
 from analysis.data.points import described, one_setting, points, unusual, with_intervals
 from analysis.data.selection import Selection
 from analysis.figures.drawn import Drawn, Figure, Missing
-from console.words import counted
-from store.views import declared
+from sweepkit.console.words import counted
+from sweepkit.store.views import declared
 
 SERIES = {"train_acc": "training accuracy", "test_acc": "test accuracy", "curve_d_lr": "laziness D_LR"}
 """Metrics along training and their names in the figure."""

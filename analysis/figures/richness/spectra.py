@@ -12,7 +12,7 @@ from analysis.data.measures import knows, measures
 from analysis.data.points import described, in_order, means_of, one_setting, points, seeds
 from analysis.data.selection import Selection, Value
 from analysis.figures.drawn import Drawn, Figure, Missing
-from console.words import counted
+from sweepkit.console.words import counted
 
 _TRAINED = {"all": "all layers trained", "last": "the last layer trained"}
 _TASKS = {"digits": "one output for each digit", "digits_value": "the digit as one number"}

@@ -15,7 +15,7 @@ from analysis.figures.drawn import Drawn, Figure, Missing
 from analysis.figures.symbols.laws import NOISELESS, gamma_told
 from analysis.scaling.levels import usual_level
 from analysis.scaling.thresholds import thresholds
-from console.words import capital, counted
+from sweepkit.console.words import capital, counted
 
 OVER, BY = "L", "gamma_label"
 SHOWN = {"final_test_acc": "test accuracy", "final_test_auc": "test AUC", "d_lr": "laziness D_LR"}

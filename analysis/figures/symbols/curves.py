@@ -16,9 +16,9 @@ from analysis.data.selection import Selection, Value, points_sql
 from analysis.figures.drawn import Drawn, Figure, Missing
 from analysis.overlays import overlays
 from analysis.scaling.levels import usual_level
-from console.words import counted
-from declarations.statistics import STATISTICS
-from stats import FEW
+from sweepkit.console.words import counted
+from sweepkit.declarations.statistics import STATISTICS
+from sweepkit.stats import FEW
 
 
 @dataclass(frozen=True)

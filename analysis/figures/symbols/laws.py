@@ -20,7 +20,7 @@ from analysis.scaling.charts import exponent_panel, threshold_panel
 from analysis.scaling.levels import check_level, searched_level, usual_level
 from analysis.scaling.of_theory import as_lines, theory_thresholds
 from analysis.scaling.thresholds import exponents, fitted, threshold_table, thresholds
-from console.words import counted
+from sweepkit.console.words import counted
 
 BY, OVER, AGAINST = "gamma_label", "L", "d"
 NOISELESS: dict[str, Value | list[Value]] = {**SD, "sigma2": [0.0, None], "prefactor": "sqrt_d"}

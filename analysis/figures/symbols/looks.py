@@ -15,8 +15,8 @@ from analysis.scaling.charts import threshold_chart
 from analysis.scaling.levels import usual_level
 from analysis.scaling.of_theory import as_lines, theory_thresholds
 from analysis.scaling.thresholds import exponents, fitted, threshold_table, thresholds
-from declarations.evaluations import EVEN, per_decade
-from stats import FEWEST_OF_LAW
+from sweepkit.declarations.evaluations import EVEN, per_decade
+from sweepkit.stats import FEWEST_OF_LAW
 
 WAY = "measured by"
 _MEASURES = {"best_test_acc": "sign", "final_test_acc_best_threshold": "best threshold", "final_test_auc": "AUC"}

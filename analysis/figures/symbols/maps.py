@@ -12,7 +12,7 @@ from analysis.figures.symbols.curves import SD
 from analysis.scaling.levels import usual_level
 from analysis.scaling.predictions import predicted
 from analysis.scaling.thresholds import exponent, threshold_table, thresholds
-from console.words import counted
+from sweepkit.console.words import counted
 
 
 def _draw(results: str, sweep: str | None, gamma_label: str, measure: str = "best_test_acc") -> Drawn | Missing:

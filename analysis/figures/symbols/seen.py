@@ -19,8 +19,8 @@ from analysis.data.source import ResultsError
 from analysis.figures.drawn import Drawn, Figure, Missing, command_of
 from analysis.figures.symbols.curves import PENTOMINO_QUICK, PSVRT_QUICK
 from analysis.figures.symbols.structure import Chosen, scatter_of, structure_panel, with_neurons
-from store.sql import literal
-from store.views import declared, run
+from sweepkit.store.sql import literal
+from sweepkit.store.views import declared, run
 
 HIDDEN_WEIGHTS, EXAMPLES = "grids/figa1.yaml", "grids/fig3a_3d.yaml"
 CIFAR_EXAMPLES = "grids/fig3h_g1.yaml layer=id L=8 gamma=1 seed=0 steps=1000 save=curves,weights"

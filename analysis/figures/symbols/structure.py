@@ -13,9 +13,9 @@ from analysis.data.networks.listing import network
 from analysis.data.points import described
 from analysis.data.selection import SEED, grid_keys
 from analysis.figures.drawn import Drawn, Figure, Missing
-from store.database import of_cells
-from store.sql import literal
-from store.views import declared, run
+from sweepkit.store.database import of_cells
+from sweepkit.store.sql import literal
+from sweepkit.store.views import declared, run
 
 SAVING = ("grid.yaml", "grids/quick.yaml")
 """Grids that save neurons."""

@@ -10,8 +10,8 @@ from analysis.data.points import averaged, seeds
 from analysis.data.selection import grid_keys
 from analysis.figures.drawn import Drawn, Figure, Missing
 from analysis.figures.training.cases import CASE, Case, Found, found
-from console.words import counted
-from stats import mean_interval, power_law
+from sweepkit.console.words import counted
+from sweepkit.stats import mean_interval, power_law
 
 RATE, MEASURE = "base_lr", "balance_drift"
 LINE = "proportional to the rate"

@@ -16,10 +16,10 @@ from analysis.data.selection import Value, grid_keys
 from analysis.figures.drawn import Drawn, Figure, Missing
 from analysis.figures.training.cases import CASE, Case, Found, found
 from analysis.scaling.laws.mode_times import predicted, strength, time_per_step
-from console.words import counted
-from declarations.modes import MODES
-from stats import local_slopes, mean_interval
-from store.views import declared
+from sweepkit.console.words import counted
+from sweepkit.declarations.modes import MODES
+from sweepkit.stats import local_slopes, mean_interval
+from sweepkit.store.views import declared
 
 ALIGNMENT, LOSS, TIME, STRENGTH = "curve_target_alignment", "train_loss", "t", "strength of the mode"
 _TEACHER: Mapping[str, Value] = {"task": "modes", "activation": "linear"}

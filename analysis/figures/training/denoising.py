@@ -16,10 +16,10 @@ from analysis.data.selection import Value, grid_keys
 from analysis.figures.drawn import Drawn, Figure, Missing
 from analysis.figures.training.cases import CASE, Case, Found, found
 from analysis.theory.denoising import time_to_share
-from console.words import counted
-from declarations.modes import MODES
-from stats import local_slopes, mean_interval
-from store.views import declared
+from sweepkit.console.words import counted
+from sweepkit.declarations.modes import MODES
+from sweepkit.stats import local_slopes, mean_interval
+from sweepkit.store.views import declared
 
 VARIANCE, TIME = "strength", "t"
 _ONE: Mapping[str, Value] = {"task": "denoising", "network": "linear1"}

@@ -10,9 +10,9 @@ from analysis.charts.curves import colour_of, styled
 from analysis.data.points import with_intervals
 from analysis.figures.drawn import Drawn, Figure, Missing
 from analysis.figures.training.cases import CASE, Case, Found, found
-from console.words import counted
-from declarations.metric import Metric
-from store.views import declared
+from sweepkit.console.words import counted
+from sweepkit.declarations.metric import Metric
+from sweepkit.store.views import declared
 
 RATE, MEASURE, CURVE = "base_lr", "edge", "curve_edge"
 CASES = (

@@ -13,8 +13,8 @@ from analysis.figures.drawn import Drawn, Figure, Missing
 from analysis.figures.training.cases import CASE, Case, Found, found
 from analysis.scaling.laws.fluctuations import DATA, SHIFT, SIZE, SPREAD, Fall, fall, fall_of_means, outputs_of, shifts, spreads
 from analysis.theory.fluctuations import of_hermite
-from console.words import counted
-from stats import mean_interval
+from sweepkit.console.words import counted
+from sweepkit.stats import mean_interval
 
 QUANTITY, LAW, THEORY = "quantity", "1/width", "lazy theory"
 VARIANCE, OFFSET = "variance over weights", "shift of the mean output, along that of the narrowest"

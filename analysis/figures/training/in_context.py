@@ -11,7 +11,7 @@ from analysis.charts.curves import colours, log_axis, styled
 from analysis.figures.drawn import Drawn, Figure, Missing
 from analysis.figures.training.cases import CASE, Case, Found, found
 from analysis.theory import in_context as theory
-from console.words import counted
+from sweepkit.console.words import counted
 
 MEASURE = "test_mse"
 PANEL, SHARE, ERROR, LAW, SERIES, LINE = "panel", "share", "mean", "law", "test on", "line"

@@ -13,9 +13,9 @@ from analysis.figures.drawn import Drawn, Figure, Missing
 from analysis.figures.training.cases import Case, Found, found
 from analysis.figures.training.in_context import NEW, OLD, SERIES, TICKS
 from analysis.theory import in_context as theory
-from console.words import counted, three_digits
-from declarations.metrics import METRICS
-from stats.checks import Floats
+from sweepkit.console.words import counted, three_digits
+from sweepkit.declarations.metrics import METRICS
+from sweepkit.stats.checks import Floats
 
 CURVE, MEASURE = METRICS["eval_test_mse"], "test_mse"
 PANEL, SIZE, ERROR, LINE = "panel", "size", "mean", "line"

@@ -16,10 +16,10 @@ from analysis.figures.drawn import Drawn, Figure, Missing
 from analysis.figures.training.cases import CASE, Case, Found, found
 from analysis.theory.kept import kept
 from analysis.theory.lazy_to_rich import delay, drawn
-from console.words import counted
-from declarations.metric import Metric
-from stats import local_slopes, mean_interval, power_law
-from store.views import declared
+from sweepkit.console.words import counted
+from sweepkit.declarations.metric import Metric
+from sweepkit.stats import local_slopes, mean_interval, power_law
+from sweepkit.store.views import declared
 
 LEVEL = 0.1
 """Errors that count as learnt; those of a network that answers 0 are 0.75."""

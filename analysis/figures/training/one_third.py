@@ -14,9 +14,9 @@ from analysis.data.selection import Value
 from analysis.figures.drawn import Drawn, Figure, Missing
 from analysis.figures.training.cases import CASE, Case, Found, found
 from analysis.theory.one_third import loss
-from console.words import counted
-from declarations.metrics import METRICS
-from stats import power_law
+from sweepkit.console.words import counted
+from sweepkit.declarations.metrics import METRICS
+from sweepkit.stats import power_law
 
 TIME, LOSS, FIRST = "t", METRICS["train_loss"], 100
 _AT_ONE: Mapping[str, Value] = {"task": "halfspace", "batch": 256}

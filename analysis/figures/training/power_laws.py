@@ -17,10 +17,10 @@ from analysis.figures.training.cases import CASE, Case, Found, found
 from analysis.scaling.laws.envelope import COMPUTE, envelope
 from analysis.scaling.laws.envelope import SIZE as BEST
 from analysis.theory import power_law as theory
-from console.words import counted
-from declarations.metrics import METRICS
-from stats import by_decades, power_law
-from stats.checks import Floats
+from sweepkit.console.words import counted
+from sweepkit.declarations.metrics import METRICS
+from sweepkit.stats import by_decades, power_law
+from sweepkit.stats.checks import Floats
 
 CURVE, MEASURE = METRICS["eval_test_mse"], "test_mse"
 PANEL, SIZE, ERROR, SERIES, EXPONENT = "panel", "size", "mean", "series", "exponent"

@@ -12,7 +12,7 @@ from analysis.data.selection import grid_keys
 from analysis.figures.drawn import Drawn, Figure, Missing
 from analysis.figures.training.cases import CASE, Case, Found, found
 from analysis.scaling.laws.optimum import growth_exponent, optima
-from console.words import counted
+from sweepkit.console.words import counted
 
 RATE, MEASURE, SIZE = "base_lr", "test_mse", "size"
 _HE2 = {"task": "hermite"}

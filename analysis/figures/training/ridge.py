@@ -11,7 +11,7 @@ from analysis.data.points import points
 from analysis.figures.drawn import Drawn, Figure, Missing
 from analysis.figures.training.cases import CASE, Case, Found, found
 from analysis.theory.ridge_curves import Errors, of_hermite
-from console.words import counted
+from sweepkit.console.words import counted
 
 SERIES, LINE, EXAMPLES, MEASURE = "target", "line", "P", "test_mse"
 LAW, NAIVE, INVERSE = "law", "naive", "1/P"

@@ -29,9 +29,9 @@ from analysis.scaling.thresholds import exponent, thresholds
 from analysis.theory.equilibrium.large_deviation import as_scaling
 from analysis.theory.samples import FOUND, flow_time, lazy_samples, leap_of
 from analysis.theory.samples import exponent as exponent_of_leap
-from console.words import counted
-from stats import Interval
-from store.questions import Question
+from sweepkit.console.words import counted
+from sweepkit.stats import Interval
+from sweepkit.store.questions import Question
 
 SERIES, SIZE, CURVE = "series", "d", "eval_test_mse"
 _ZIPPED = ("base_lr", "steps", "eval_every")

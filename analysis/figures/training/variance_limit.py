@@ -14,7 +14,7 @@ from analysis.figures.training.cases import CASE, Case, Found, found
 from analysis.scaling.laws.fluctuations import DATA, SIZE, outputs_of
 from analysis.scaling.laws.onset import EXAMPLES, Onset, errors, onset
 from analysis.theory.fluctuations import onset_width
-from console.words import counted
+from sweepkit.console.words import counted
 
 MEASURE, FACTOR, SERIES, KIND = "test_mse", 1.5, "series", "of"
 SINGLE, ENSEMBLE = "single networks", "ensembles"

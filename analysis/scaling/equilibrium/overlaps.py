@@ -16,10 +16,10 @@ from scipy.special import erfc
 from analysis.charts.curves import styled
 from analysis.data.selection import finite
 from analysis.theory.equilibrium.large_deviation import OUTLIER, Scaling, aligned, n_specialised, overlap_density
-from stats import t_intervals
-from store.database import of_cells
-from store.sql import literal
-from store.views import run
+from sweepkit.stats import t_intervals
+from sweepkit.store.database import of_cells
+from sweepkit.store.sql import literal
+from sweepkit.store.views import run
 
 EDGES = np.linspace(-30, 30, 121)
 """Edges of the bins of `overlap` in the store, the same as OVERLAP_EDGES of trainables (a test compares them); the outermost bins

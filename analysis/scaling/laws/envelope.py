@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 
 from analysis.scaling.laws.optimum import optimum
-from stats.checks import Floats
+from sweepkit.stats.checks import Floats
 
 COMPUTE, SIZE = "compute", "best_size"
 

@@ -13,9 +13,9 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from stats import Interval, jackknife_interval, linear_fit, mean_interval
-from store.sql import literal
-from store.views import run
+from sweepkit.stats import Interval, jackknife_interval, linear_fit, mean_interval
+from sweepkit.store.sql import literal
+from sweepkit.store.views import run
 
 Array = np.ndarray[Any, Any]
 DATA, SIZE, SPREAD, SHIFT = "data_seed", "width", "spread", "shift"

@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 
 from analysis.scaling.laws.fluctuations import DATA, SIZE, held
-from stats import FEWEST_OF_LAW, Interval, bootstrap_interval, linear_fit
+from sweepkit.stats import FEWEST_OF_LAW, Interval, bootstrap_interval, linear_fit
 
 Array = np.ndarray[Any, Any]
 EXAMPLES, ERROR = "P", "error"

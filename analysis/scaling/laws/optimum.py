@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
-from stats import Interval, linear_fit, mean_interval
+from sweepkit.stats import Interval, linear_fit, mean_interval
 
 OPEN = ("the least value tried", "the largest value tried")
 

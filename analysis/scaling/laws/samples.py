@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 
 from analysis.data.networks.evaluations import Bounds, first_within
-from stats import FEWEST_OF_LAW, Interval, linear_fit, mean_interval
+from sweepkit.stats import FEWEST_OF_LAW, Interval, linear_fit, mean_interval
 
 SAMPLES = "samples"
 

@@ -32,7 +32,7 @@ from analysis.theory.chebyshev import integrate, spectral_radius
 from analysis.theory.kept import kept
 from analysis.theory.same_different.pair_kernel import DrawnPairs, PairKernel, pair_kernel
 from analysis.theory.same_different.ranks import accuracy_at_best_threshold, auc
-from declarations.evaluations import EVEN, evaluations
+from sweepkit.declarations.evaluations import EVEN, evaluations
 
 Array = np.ndarray[Any, Any]
 

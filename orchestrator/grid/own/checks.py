@@ -4,14 +4,14 @@ import inspect
 import re
 from typing import get_args
 
-from console.words import listed, show
-from declarations.keys import KEYS
-from declarations.lists import LISTS
-from declarations.metrics import METRICS
 from orchestrator.grid.keys import BLOCK_KEYS, PARTS, keys_of
 from orchestrator.grid.own.source import UserFile, UserFileError, line_at, line_of
-from store.columns import check_further
-from store.schema import RESERVED
+from sweepkit.console.words import listed, show
+from sweepkit.declarations.keys import KEYS
+from sweepkit.declarations.lists import LISTS
+from sweepkit.declarations.metrics import METRICS
+from sweepkit.store.columns import check_further
+from sweepkit.store.schema import RESERVED
 from trainables import networks
 from trainables.metrics import Requested
 from trainables.metrics.base import Per

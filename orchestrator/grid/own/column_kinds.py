@@ -2,9 +2,9 @@
 
 from typing import NamedTuple
 
-from declarations.column import Kind
 from orchestrator.grid.own.files import UserParts
 from orchestrator.grid.own.source import UserFileError, line_at, line_of
+from sweepkit.declarations.column import Kind
 from trainables.metrics import requested_metric, requested_names
 from trainables.networks import all_networks
 from trainables.parts import Part, declared

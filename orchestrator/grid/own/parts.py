@@ -5,13 +5,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
-from console.text.yaml_lines import Item
-from console.words import listed, nearest, show
 from orchestrator.grid.own.column_kinds import ColumnKinds
 from orchestrator.grid.own.files import UserParts, register_user_file
 from orchestrator.grid.own.source import UserFile, UserFileError
 from orchestrator.grid.syntax.files import read_text
 from orchestrator.grid.syntax.problems import Report
+from sweepkit.console.text.yaml_lines import Item
+from sweepkit.console.words import listed, nearest, show
 from trainables.metrics import Requested, requested_metric, requested_names
 from trainables.networks import Network, all_networks
 from trainables.tasks import Task, task_class, task_names

@@ -5,10 +5,10 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from console.text.yaml_lines import Item
-from console.words import listed, nearest, show
 from orchestrator.grid.keys import Legal
 from orchestrator.grid.syntax.problems import Report
+from sweepkit.console.text.yaml_lines import Item
+from sweepkit.console.words import listed, nearest, show
 
 SHOWN_PROBLEMS = 3
 """Number of wrong values of an axis that are reported; further ones are only counted."""

@@ -11,9 +11,9 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from console.words import listed, show
-from declarations.synonyms import meant
 from orchestrator.grid.keys import LAZY
+from sweepkit.console.words import listed, show
+from sweepkit.declarations.synonyms import meant
 
 MAX_LENGTH = 300
 

@@ -4,8 +4,8 @@ import difflib
 from dataclasses import replace
 from pathlib import Path
 
-from console.text.yaml_lines import MAX_FILE_MB, Item
 from orchestrator.grid.syntax.problems import Report
+from sweepkit.console.text.yaml_lines import MAX_FILE_MB, Item
 
 
 def read_text(path: Path, where: Item, report: Report) -> str | None:

@@ -7,9 +7,9 @@ so that its values combine with all values of the others; a group stays together
 import re
 from collections.abc import Sequence
 
-from console.text.yaml_lines import Item, parse_yaml
-from console.words import show
 from orchestrator.grid.syntax.problems import COMMAND_LINE, Report
+from sweepkit.console.text.yaml_lines import Item, parse_yaml
+from sweepkit.console.words import show
 
 _CALL = re.compile(r"([A-Za-z_]\w*)\s*\(([^()]*)\)")
 

@@ -3,9 +3,9 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from console.text.yaml_lines import Item
 from orchestrator.grid.syntax.overrides import axis_of, not_an_axis
 from orchestrator.grid.syntax.problems import Report
+from sweepkit.console.text.yaml_lines import Item
 
 REPLACED = "Grid.replace"
 """The place of problems in axes that Python gives."""

@@ -13,7 +13,7 @@ from analysis.charts.explore import Layers
 from analysis.charts.shown.in_matplotlib import figure
 from analysis.charts.shown.screens import dark_colour
 from analysis.charts.strings import DECLARED, KINDS, NETWORKS, SERIES
-from declarations.metrics import METRICS
+from sweepkit.declarations.metrics import METRICS
 
 POINTS = pd.DataFrame({
     "L": [3, 4, 3], "d": [8, 8, 16], "mean": [0.81, 0.9, 0.7], "median": [0.81, 0.9, 0.7], "sd": 0.1, "n": 6, "diverged": 0,

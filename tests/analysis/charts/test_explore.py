@@ -17,10 +17,10 @@ from analysis.data.source import ResultsError, state
 from analysis.headline import headline
 from analysis.overlays.of_same_different import expected
 from analysis.results import Results
-from declarations.key import Key
-from stats import FEW, mean_interval, mean_intervals, median_interval
-from store.leases import Lease
-from store.store import Store
+from sweepkit.declarations.key import Key
+from sweepkit.stats import FEW, mean_interval, mean_intervals, median_interval
+from sweepkit.store.leases import Lease
+from sweepkit.store.store import Store
 from tests.store_rows import OWN_KEYS, START, keys, row, rows
 
 

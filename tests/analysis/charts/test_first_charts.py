@@ -7,7 +7,7 @@ from analysis.charts.explore import Choices, explore
 from analysis.data.choosing import axes_of, having, measures_of, rest_beside, settled
 from analysis.data.keys import with_gamma
 from analysis.data.selection import Selection
-from store.views import fetch
+from sweepkit.store.views import fetch
 
 EVIDENCE = str(Path(__file__).parents[3] / "evidence")
 

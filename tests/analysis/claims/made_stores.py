@@ -22,11 +22,11 @@ from analysis.scaling.proportion import in_power
 from analysis.theory.equilibrium import large_deviation, parity
 from analysis.theory.equilibrium.three_layers import gp_sp, sp_mag
 from analysis.theory.fluctuations import of_hermite
-from declarations.metrics import METRICS
 from orchestrator.grid.load import load_grid
 from orchestrator.grid.planned import PlannedCell
 from orchestrator.running.work import Provenance, common_columns, declared_of
-from store.store import Store
+from sweepkit.declarations.metrics import METRICS
+from sweepkit.store.store import Store
 from trainables.metrics import requested_metric, requested_names
 
 ROOT = Path(__file__).parents[3]

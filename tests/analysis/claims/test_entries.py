@@ -13,7 +13,7 @@ from analysis.claims.check import check, load_claims
 from analysis.claims.kinds import simulated
 from orchestrator.grid.load import load_grid
 from orchestrator.running.work import Provenance, common_columns, declared_of
-from store.store import Store
+from sweepkit.store.store import Store
 from tests.analysis.claims.made_stores import NOISE, ROOT, made_store, networks, sides, values
 from tests.stand_ins import stand_ins
 

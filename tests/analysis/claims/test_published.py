@@ -10,8 +10,8 @@ from analysis.claims.following import Following
 from analysis.claims.published import FILE, publish, published
 from analysis.claims.verdict import Again, Checked, Measured, NotMeasured
 from analysis.data.source import state
-from stats import Interval
-from store.store import Store
+from sweepkit.stats import Interval
+from sweepkit.store.store import Store
 from tests.measured_store import measured_store
 from tests.store_rows import row
 

@@ -9,9 +9,9 @@ from analysis.data.choosing import axes_of, having, rest_of, settled, suggested,
 from analysis.data.comparing import fitting, lacking, named
 from analysis.data.points import groups, in_order
 from analysis.data.selection import Selection
-from declarations.key import Key
-from store.store import Store
-from store.views import fetch
+from sweepkit.declarations.key import Key
+from sweepkit.store.store import Store
+from sweepkit.store.views import fetch
 from tests.store_rows import row
 
 GATED = {"network": "gated", "gamma": None, "gamma_label": None}

@@ -13,11 +13,11 @@ from analysis.data.points import groups, points
 from analysis.data.selection import Selection, grid_keys
 from analysis.data.sharing import shared_along
 from analysis.scaling.thresholds import thresholds
-from declarations.key import Key
-from declarations.keys import KEYS
-from declarations.metric import Metric
-from declarations.metrics import METRICS
-from store.store import Store
+from sweepkit.declarations.key import Key
+from sweepkit.declarations.keys import KEYS
+from sweepkit.declarations.metric import Metric
+from sweepkit.declarations.metrics import METRICS
+from sweepkit.store.store import Store
 from tests.rich_rows import rich_store
 from tests.store_rows import row
 

@@ -11,11 +11,11 @@ from analysis.data.networks.saved import of_other_gamma
 from analysis.data.points import described, one_setting, points, seeds, settings_of, varying
 from analysis.data.selection import Selection, axes, finite, grid_keys, statistics_sql
 from analysis.figures.registry import FIGURES
-from declarations.key import Key
-from stats import FEW
-from store.sql import literal
-from store.store import Store
-from store.views import fetch, run
+from sweepkit.declarations.key import Key
+from sweepkit.stats import FEW
+from sweepkit.store.sql import literal
+from sweepkit.store.store import Store
+from sweepkit.store.views import fetch, run
 from tests.measured_store import SEEDS
 from tests.store_rows import OWN_KEYS, keys, row
 

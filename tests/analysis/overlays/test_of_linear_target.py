@@ -8,7 +8,7 @@ from analysis.overlays import overlays
 from analysis.overlays.of_linear_target import LINEAR, RANDOM_RELU, balanced, of_linear
 from analysis.theory.richness.laziness import of_relu_on_gaussian
 from analysis.theory.richness.two_layer_linear import Start, d_lr
-from declarations.evaluations import PROBED
+from sweepkit.declarations.evaluations import PROBED
 from trainables.cell import cell_of
 from trainables.engines import descent_engine
 from trainables.metrics.measuring import probe_of

@@ -14,7 +14,7 @@ from analysis.figures.registry import FIGURES
 from analysis.report.__main__ import app
 from analysis.report.facts import origins
 from analysis.report.table import MOST_ROWS
-from store.store import Store
+from sweepkit.store.store import Store
 from tests.store_rows import keys, row
 
 DRAWN = 14

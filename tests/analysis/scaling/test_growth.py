@@ -8,8 +8,8 @@ from analysis.data.selection import Selection
 from analysis.headline import headline
 from analysis.report.searched import searched
 from analysis.scaling.predictions import Prediction
-from store.questions import Question
-from store.store import Store
+from sweepkit.store.questions import Question
+from sweepkit.store.store import Store
 from tests.store_rows import row
 
 DS, LADDER = (16, 32, 64, 128), (2, 3, 4, 6, 8, 11, 16, 23, 32, 45, 64, 91, 128, 181, 256, 362, 512)

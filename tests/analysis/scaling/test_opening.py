@@ -7,7 +7,7 @@ import pytest
 
 from analysis.data.points import Points
 from analysis.scaling.opening import Laws
-from declarations.metrics import METRICS
+from sweepkit.declarations.metrics import METRICS
 
 
 def laws(*rows, gamma=False):

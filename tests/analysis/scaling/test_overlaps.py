@@ -12,7 +12,7 @@ from analysis.scaling.equilibrium.overlaps import BOUND, EDGES, OUTLIER, PRIOR, 
 from analysis.scaling.equilibrium.phases import AS_PRIOR, MAPPED, MORE, measured_sizes, pattern_table, phase_chart, phase_map
 from analysis.theory.equilibrium.large_deviation import aligned, energy, n_specialised, overlap_density, projection
 from analysis.theory.equilibrium.patterns import NETWORKS, least, least_over, wins, wins_over
-from store.store import Store
+from sweepkit.store.store import Store
 from tests.store_rows import row
 from trainables.equilibrium.measures import OUTLIER as SAMPLED_OUTLIER
 from trainables.equilibrium.measures import OVERLAP_EDGES

@@ -15,8 +15,8 @@ from analysis.data.source import ResultsError
 from analysis.sql import guarded
 from analysis.sql.guarded import Request, answer_bytes, answered, guarded_query
 from analysis.sql.statements import EXAMPLES
-from store.files import LocalFiles
-from store.store import Store
+from sweepkit.store.files import LocalFiles
+from sweepkit.store.store import Store
 from tests.store_rows import rows
 from tests.sweeps import wait_for
 
@@ -185,8 +185,8 @@ def test_a_giant_answer_is_cut(store: Store, monkeypatch: pytest.MonkeyPatch) ->
 
 
 def test_it_reads_past_a_compaction(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    from store import database
-    from store.upkeep.compact import compact
+    from sweepkit.store import database
+    from sweepkit.store.upkeep.compact import compact
 
     connect_to, times = database.connect_to, []
 

@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from store.files import RESERVE_BYTES
+from sweepkit.store.files import RESERVE_BYTES
 from tests.campaign.faults import fault
 from tests.campaign.scene import BAD_INPUT, DONE, MISSING, Scene, Skipped
 

@@ -7,8 +7,8 @@ import pytest
 from orchestrator.cost.model import CostModel
 from orchestrator.grid.load import load_grid
 from orchestrator.running.work import PackWork, Provenance
-from store.store import Store
-from store.views import run as run_query
+from sweepkit.store.store import Store
+from sweepkit.store.views import run as run_query
 from tests.own_parts import GATED, keep_registries, own_grid
 
 

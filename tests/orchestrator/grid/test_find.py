@@ -14,8 +14,8 @@ from orchestrator.grid.load import load_grid
 from orchestrator.grid.syntax.problems import GridError
 from orchestrator.search.under_way import Searchers, values
 from orchestrator.sweep import app
-from store.store import Store
-from store.views import connect, fetch
+from sweepkit.store.store import Store
+from sweepkit.store.views import connect, fetch
 from trainables.networks import MLP, TwoLayer
 from trainables.tasks import SameDifferent
 from trainables.training import SGD

@@ -11,12 +11,12 @@ import numpy as np
 import pytest
 
 import trainables.tasks.base
-from console.codes import INTERRUPTED, Interrupted
 from orchestrator.grid.load import load_grid
 from orchestrator.grid.own.files import register_user_file
 from orchestrator.grid.own.source import UserFile, UserFileError
 from orchestrator.grid.syntax.problems import GridError
-from store.schema import table_of
+from sweepkit.console.codes import INTERRUPTED, Interrupted
+from sweepkit.store.schema import table_of
 from trainables.tasks import task_class
 
 EXAMPLES = Path(__file__).parents[3] / "examples"
@@ -154,7 +154,7 @@ BAD = [
 
 def test_an_interrupt_while_a_file_runs_is_no_fault_of_the_file(load):
     with pytest.raises(Interrupted) as left:
-        load("from console.codes import Interrupted\nraise Interrupted\n")
+        load("from sweepkit.console.codes import Interrupted\nraise Interrupted\n")
     assert left.value.code == INTERRUPTED
 
 

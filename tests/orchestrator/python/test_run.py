@@ -10,9 +10,9 @@ import threading
 import pytest
 
 from analysis import Results
-from console.words import IN_PART
 from orchestrator import Grid, GridError, ResultsError, SweepError, forecast, run
-from store.store import Store
+from sweepkit.console.words import IN_PART
+from sweepkit.store.store import Store
 from tests.own_parts import PARITY, keep_registries, own_grid
 from tests.sweeps import counts, wait_for
 

@@ -10,9 +10,9 @@ import pytest
 import yaml
 from typer.testing import CliRunner
 
-from console.text.yaml_lines import read_yaml
 from orchestrator.launch import app
 from orchestrator.ray.cluster_file import ClusterFileError, load_cluster_file
+from sweepkit.console.text.yaml_lines import read_yaml
 
 ROOT = Path(__file__).parents[3]
 FILES = ("cluster.yaml", "cluster.onprem.yaml")

@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from store.views import connect
+from sweepkit.store.views import connect
 from tests.fake_card import NAME, environment
 
 GRID = """

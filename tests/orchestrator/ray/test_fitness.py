@@ -6,7 +6,7 @@ import pytest
 
 from orchestrator.code import code_facts
 from orchestrator.ray.fitness import misfit
-from store.files import open_files
+from sweepkit.store.files import open_files
 
 
 def test_a_machine_with_the_code_and_the_results_is_fit(results):

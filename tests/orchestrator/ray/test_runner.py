@@ -44,9 +44,9 @@ from orchestrator.ray.runner import (  # noqa: E402
 )
 from orchestrator.running.driver import Sweep  # noqa: E402
 from orchestrator.running.work import Failure, Provenance  # noqa: E402
-from store.leases import Lease  # noqa: E402
-from store.store import Store  # noqa: E402
-from store.views import connect  # noqa: E402
+from sweepkit.store.leases import Lease  # noqa: E402
+from sweepkit.store.store import Store  # noqa: E402
+from sweepkit.store.views import connect  # noqa: E402
 from tests.sweeps import wait_for  # noqa: E402
 from trainables.basics import CardFault  # noqa: E402
 

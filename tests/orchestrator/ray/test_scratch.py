@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from orchestrator.ray.scratch import remove_left, scratch_directory
-from store.files import ResultsError
+from sweepkit.store.files import ResultsError
 
 
 @pytest.fixture

@@ -4,7 +4,7 @@ import pytest
 
 from orchestrator.grid.planned import PlannedCell
 from orchestrator.running.beside import BesideTheory, asked_for, headlines
-from store.files import ResultsError
+from sweepkit.store.files import ResultsError
 from trainables.cell import cell_of
 from trainables.tasks import Hermite3, SameDifferent
 

@@ -14,12 +14,12 @@ from orchestrator.plan.missing import missing_cells, ordered
 from orchestrator.plan.packing import PackQueue
 from orchestrator.running.driver import DebugRunner, Sweep
 from orchestrator.running.work import PackWork, Provenance, row_bytes
-from store.files import ResultsError
-from store.leases import Lease
-from store.store import Store
-from store.upkeep.check import check
-from store.views import Held, connect
-from store.weights import read_pictures
+from sweepkit.store.files import ResultsError
+from sweepkit.store.leases import Lease
+from sweepkit.store.store import Store
+from sweepkit.store.upkeep.check import check
+from sweepkit.store.views import Held, connect
+from sweepkit.store.weights import read_pictures
 from tests.sweeps import wait_for
 from trainables.engines import DescentEngine
 from trainables.pictures import OF_EACH_LABEL
@@ -158,7 +158,7 @@ def test_divergence_is_a_row_with_a_reason(small_grid, results):
 
 
 def test_a_cell_in_flight_is_leased(small_grid, results, monkeypatch):
-    from store.leases import others_in_flight
+    from sweepkit.store.leases import others_in_flight
 
     grid = load_grid(small_grid)
     seen: set[str] = set()

@@ -87,7 +87,7 @@ def test_an_end_without_a_word_is_noticed(end, said):
 
 INTERRUPTED_AMID = """
 import os, signal, sys
-from console.terminal import err
+from sweepkit.console.terminal import err
 from orchestrator.running import interrupts
 from orchestrator.running.quiet import words_apart
 

@@ -7,8 +7,8 @@ from orchestrator.grid.load import load_grid
 from orchestrator.plan.machine import Machine
 from orchestrator.plan.packing import PackQueue
 from orchestrator.running.feed import SweepFeed
-from store.leases import Lease
-from store.store import Store
+from sweepkit.store.leases import Lease
+from sweepkit.store.store import Store
 from tests.store_rows import row
 
 

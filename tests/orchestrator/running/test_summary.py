@@ -7,7 +7,7 @@ import pytest
 
 from orchestrator.grid.planned import PlannedCell
 from orchestrator.running.summary import _next_commands
-from store.store import Store
+from sweepkit.store.store import Store
 from trainables.cell import cell_of
 from trainables.tasks import SameDifferent
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from scipy.special import erf
 
-from declarations.evaluations import PROBED
+from sweepkit.declarations.evaluations import PROBED
 from trainables.equilibrium.probing import SAMPLES, chosen, mean
 from trainables.equilibrium.run import EquilibriumRun
 from trainables.metrics import base, metric_groups, requested_metric

@@ -7,8 +7,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from declarations.evaluations import PROBED
-from store.views import fetch
+from sweepkit.declarations.evaluations import PROBED
+from sweepkit.store.views import fetch
 from trainables.cell import cell_of
 from trainables.engines import descent_engine
 from trainables.metrics import Probe, base, metric_groups, requested_metric

@@ -7,8 +7,8 @@ import pytest
 from pydantic import ValidationError
 from scipy.special import erf
 
-from templates.attention import attention
-from templates.kernel import Kernel
+from sweepkit.strings.attention import attention
+from sweepkit.strings.kernel import Kernel
 from trainables.cell import cell_of
 from trainables.engines import ENGINES
 from trainables.networks.solved.kernels import Features
@@ -27,7 +27,7 @@ def patterns(cell):
 @pytest.fixture(autouse=True)
 def coarse(monkeypatch):
     """Few points: the kernel is one of strings, however few they are."""
-    monkeypatch.setattr("templates.attention.POINTS", (9, 8, 7, 5, 4, 3))
+    monkeypatch.setattr("sweepkit.strings.attention.POINTS", (9, 8, 7, 5, 4, 3))
     attention.cache_clear()
     yield
     attention.cache_clear()

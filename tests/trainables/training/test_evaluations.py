@@ -3,7 +3,7 @@
 import pytest
 from pydantic import ValidationError
 
-from declarations.evaluations import evaluations
+from sweepkit.declarations.evaluations import evaluations
 from trainables.cell import cell_of
 from trainables.tasks import SameDifferent
 

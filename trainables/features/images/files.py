@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, NamedTuple
 
-from console.words import in_a_line
+from sweepkit.console.words import in_a_line
 from trainables.basics import TaskError
 from trainables.features.digests import file_digest
 from trainables.features.images.sets import ImageSet, Published

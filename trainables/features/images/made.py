@@ -5,7 +5,7 @@ from pathlib import Path
 
 from rich.console import Console
 
-from console.cache import cache_folder
+from sweepkit.console.cache import cache_folder
 from trainables.basics import Array, Preparation
 from trainables.features import kept
 from trainables.features.images.found import Found

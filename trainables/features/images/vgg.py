@@ -12,7 +12,7 @@ from rich.console import Console
 from rich.progress import track
 from torch import Tensor, nn
 
-from console.words import first_line
+from sweepkit.console.words import first_line
 from trainables.basics import Array, TaskError
 from trainables.features.images.layers import SIDE, Layer
 from trainables.features.weights.tensors import loaded, picked

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 
-from console.words import in_a_line
+from sweepkit.console.words import in_a_line
 
 Shapes = dict[str, tuple[int, ...]]
 

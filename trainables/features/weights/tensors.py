@@ -4,7 +4,7 @@ import zipfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from console.words import first_line
+from sweepkit.console.words import first_line
 from trainables.basics import TaskError
 
 if TYPE_CHECKING:

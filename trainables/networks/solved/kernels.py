@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING, Annotated, ClassVar
 import numpy as np
 from pydantic import Field
 
-from templates.attention import MOST_WILDCARDS
-from templates.kernel import Activation, pattern_of
-from templates.kernel import Kernel as StringKernel
+from sweepkit.strings.attention import MOST_WILDCARDS
+from sweepkit.strings.kernel import Activation, pattern_of
+from sweepkit.strings.kernel import Kernel as StringKernel
 from trainables.networks.base import Array, Network
 from trainables.training.base import Family
 

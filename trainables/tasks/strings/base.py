@@ -17,8 +17,8 @@ from typing import Annotated, Any, ClassVar
 import numpy as np
 from pydantic import Field, model_validator
 
-from templates.families import Labelled, most_wildcards
-from templates.patterns import Pattern, Token, regular
+from sweepkit.strings.families import Labelled, most_wildcards
+from sweepkit.strings.patterns import Pattern, Token, regular
 from trainables.tasks.base import Array, Inputs, Task
 
 

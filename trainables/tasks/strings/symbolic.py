@@ -4,9 +4,9 @@ from collections.abc import Sequence
 from functools import cache
 from typing import ClassVar
 
-from templates import families
-from templates.families import Labelled
-from templates.patterns import Token
+from sweepkit.strings import families
+from sweepkit.strings.families import Labelled
+from sweepkit.strings.patterns import Token
 from trainables.tasks.base import Array, Targets
 from trainables.tasks.strings.base import Strings
 

@@ -7,9 +7,9 @@ from typing import Annotated, Any, ClassVar
 import numpy as np
 from pydantic import Field, model_validator
 
-from templates import families
-from templates.families import MAJORITY, MOST_TEMPLATES, Labelled
-from templates.patterns import Token
+from sweepkit.strings import families
+from sweepkit.strings.families import MAJORITY, MOST_TEMPLATES, Labelled
+from sweepkit.strings.patterns import Token
 from trainables.tasks.base import Array, Targets
 from trainables.tasks.strings.base import Strings
 

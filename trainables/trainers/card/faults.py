@@ -13,8 +13,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from console.cache import cache_folder
-from console.words import first_line
+from sweepkit.console.cache import cache_folder
+from sweepkit.console.words import first_line
 from trainables.basics import CannotRecordError, CardFault, CardUnusable
 
 _WORDS = "CUDA error|CUDA driver|CUBLAS_STATUS|CUDNN_STATUS|Triton Error|NVML|ECC error|device-side assert"

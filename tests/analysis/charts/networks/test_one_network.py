@@ -5,8 +5,8 @@ import pytest
 from analysis.charts.networks.one_network import training_chart
 from analysis.data.networks.reading import training
 from analysis.overlays.of_same_different import Expected
-from declarations.metrics import METRICS
-from store.store import Store
+from sweepkit.declarations.metrics import METRICS
+from sweepkit.store.store import Store
 from tests.store_rows import row
 
 REAL = {"task": "he3", "curve_train_acc": None, "curve_test_acc": None, "curve_test_mse": [0.9, 0.5, 0.248]}

@@ -7,7 +7,7 @@ import pytest
 from analysis.charts.networks.richness import along_chart, n_leading, spectra, spectrum_chart
 from analysis.data.networks.listing import network
 from analysis.data.networks.reading import training
-from store.store import Store
+from sweepkit.store.store import Store
 from tests.rich_rows import RICH, K, rich
 from tests.store_rows import row
 

@@ -13,7 +13,7 @@ from analysis import Results
 from analysis.charts.shown.screens import image
 from analysis.charts.shown.shown_figure import ShownFigure
 from analysis.figures.files import write
-from store.files import ResultsError
+from sweepkit.store.files import ResultsError
 
 ASKED = {"x": "L", "by": "gamma", "wait": False}
 

@@ -9,8 +9,8 @@ from analysis.claims.kinds import KINDS
 from analysis.claims.kinds.along import curve_exponent, envelope_exponent, samples_exponent, steps_exponent
 from analysis.claims.verdict import Measured, NotMeasured
 from analysis.data.networks.evaluations import HALFWAY, first_within, in_words
-from declarations.metric import Metric
-from store.store import Store
+from sweepkit.declarations.metric import Metric
+from sweepkit.store.store import Store
 from tests.store_rows import keys, row
 
 CURVE = Metric("curve_d_lr", "laziness D_LR", "single", low=0, high=1, per="evaluation", on_request=True)

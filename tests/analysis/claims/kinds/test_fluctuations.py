@@ -7,7 +7,7 @@ import pytest
 from analysis.claims.kinds import KINDS
 from analysis.claims.verdict import NotMeasured
 from analysis.scaling.laws.fluctuations import SHIFT, SPREAD, fall, fall_of_means, shifts, spreads
-from store.store import Store
+from sweepkit.store.store import Store
 from tests.store_rows import row
 from trainables.cell import cell_of
 from trainables.metrics import requested_metric

@@ -4,7 +4,7 @@ import pytest
 
 from analysis.claims.kinds import KINDS
 from analysis.claims.verdict import NotMeasured
-from store.store import Store
+from sweepkit.store.store import Store
 from tests.store_rows import row
 from trainables.cell import cell_of
 from trainables.metrics import requested_metric

@@ -6,7 +6,7 @@ from scipy import stats
 
 from analysis.claims.kinds import KINDS
 from analysis.claims.verdict import Measured, NotMeasured
-from store.store import Store
+from sweepkit.store.store import Store
 from tests.store_rows import row
 
 GIVEN = {"measure": "final_test_acc", "of": {"task": "same_different"}, "over": "width", "against": "L", "power": 2}

@@ -7,7 +7,7 @@ from scipy import stats
 from analysis.claims.kinds import KINDS
 from analysis.claims.verdict import Measured, NotMeasured
 from analysis.theory.same_different.rich import test_accuracy as eq3
-from store.store import Store
+from sweepkit.store.store import Store
 from tests.store_rows import row
 
 GIVEN = {"measure": "final_test_acc", "theory": "Eq. 3", "of": {"task": "same_different", "gamma": 1}, "over": ["L"]}

@@ -7,7 +7,7 @@ from analysis.claims.kinds import KINDS
 from analysis.claims.verdict import Measured, NotMeasured
 from analysis.data.networks.evaluations import crossings
 from analysis.theory.deep_linear import time_to
-from store.store import Store
+from sweepkit.store.store import Store
 from tests.store_rows import row
 from trainables.cell import cell_of
 from trainables.metrics import requested_metric

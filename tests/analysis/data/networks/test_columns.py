@@ -3,8 +3,8 @@
 from analysis.data.choosing import measures_of
 from analysis.data.networks.listing import MOST_ASKED, AskedTable, listed, offered
 from analysis.data.selection import Selection, axes
-from declarations.metric import Metric
-from store.store import Store
+from sweepkit.declarations.metric import Metric
+from sweepkit.store.store import Store
 from tests.store_rows import row
 
 

@@ -5,8 +5,8 @@ from analysis.charts.networks.several import along_training, several_chart
 from analysis.data.networks.evaluations import in_order_along, main_and_loss
 from analysis.data.networks.reading import training
 from analysis.data.selection import Selection
-from declarations.metrics import METRICS
-from store.store import Store
+from sweepkit.declarations.metrics import METRICS
+from sweepkit.store.store import Store
 from tests.store_rows import row
 
 

@@ -20,8 +20,8 @@ from analysis.data.selection import Selection
 from analysis.data.source import ResultsError
 from analysis.figures.__main__ import app
 from analysis.figures.registry import FIGURES, Drawn, Missing
-from store.store import Store
-from store.views import fetch
+from sweepkit.store.store import Store
+from sweepkit.store.views import fetch
 from tests.pictured_store import pictured_store, pictures
 from tests.store_rows import OWN_KEYS, row
 

@@ -4,7 +4,7 @@ import pytest
 
 from analysis.data.progress.showing import NEEDS, newest_of, showing
 from app.pages import PAGES
-from store.store import Store
+from sweepkit.store.store import Store
 from tests.rich_rows import RICH, rich
 from tests.store_rows import row
 

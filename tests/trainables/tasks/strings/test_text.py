@@ -7,7 +7,7 @@ from pydantic import ValidationError
 from rich.console import Console
 from torch.nn.functional import cross_entropy
 
-from console.words import pydantic_reason
+from sweepkit.console.words import pydantic_reason
 from tests.made_gpt2 import TINY, after_tokens, made_gpt2, plain_of
 from tests.made_texts import made_text, made_tokenizer
 from trainables.basics import TaskError

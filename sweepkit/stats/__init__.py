@@ -1,0 +1,62 @@
+"""Intervals over seeds, thresholds, exponents and collapses, with their uncertainty.
+
+Importing this stays fast: scipy.optimize takes half a second and is imported where it is used.
+"""
+
+from sweepkit.stats.collapse import BestExponent, Collapse, Curve, best_exponent, collapse
+from sweepkit.stats.fits import (
+    FEWEST_OF_LAW,
+    Line,
+    PowerLaw,
+    ThresholdExponent,
+    by_decades,
+    exponent_of_thresholds,
+    linear_fit,
+    local_slopes,
+    power_law,
+)
+from sweepkit.stats.intervals import (
+    FEW,
+    LEAST_MEDIAN,
+    Interval,
+    bootstrap_interval,
+    jackknife_interval,
+    mean_interval,
+    mean_intervals,
+    median_interval,
+    t_intervals,
+    ties_of_shares,
+)
+from sweepkit.stats.thresholds import Threshold, clear_rise, threshold, threshold_interval, threshold_of_means
+
+__all__ = [
+    "FEW",
+    "FEWEST_OF_LAW",
+    "LEAST_MEDIAN",
+    "BestExponent",
+    "Collapse",
+    "Curve",
+    "Interval",
+    "Line",
+    "PowerLaw",
+    "Threshold",
+    "ThresholdExponent",
+    "best_exponent",
+    "bootstrap_interval",
+    "by_decades",
+    "clear_rise",
+    "collapse",
+    "exponent_of_thresholds",
+    "jackknife_interval",
+    "linear_fit",
+    "local_slopes",
+    "mean_interval",
+    "mean_intervals",
+    "median_interval",
+    "power_law",
+    "t_intervals",
+    "threshold",
+    "threshold_interval",
+    "threshold_of_means",
+    "ties_of_shares",
+]
