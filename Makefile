@@ -8,6 +8,7 @@
 # make notebook   installs JupyterLab into .venv and opens examples/first_sweep.ipynb in it
 # make docs    the documentation as a site, in site/
 # make pictures   its figures and screenshots anew
+# make wheel   dist/sweepkit-VERSION-py3-none-any.whl, which installs without this folder
 # Another Python: make PYTHON=python3.12 sweep
 PYTHON ?= $(shell for p in python3 python3.12 python3.11; do \
 	$$p -c 'import sys; sys.exit(sys.version_info[:2] not in ((3, 11), (3, 12)))' 2>/dev/null && echo $$p && break; done)
@@ -20,7 +21,7 @@ N ?= 2
 unexport PYTHONDONTWRITEBYTECODE
 RUN := PATH="$(CURDIR)/.venv/bin:$$PATH"
 
-.PHONY: help sweep test slow nightly durations evidence lint notebook docs pictures install lock clean
+.PHONY: help sweep test slow nightly durations evidence lint notebook docs pictures wheel install lock clean
 help:
 	@sed -n 's/^# \(make\|Another\)/\1/p' Makefile
 
@@ -82,13 +83,16 @@ notebook: install
 docs: install
 	@NO_MKDOCS_2_WARNING=1 $(PY) -m mkdocs build --strict
 
+wheel: install
+	@rm -rf dist && $(PY) -m uv build --quiet --wheel --out-dir dist
+
 # Figures and screenshots of the documentation, from evidence/ and a few sweeps in RESULTS; chromium must be on PATH.
 pictures: install
 	@$(PY) -m benchmarks.pictures --results "$(RESULTS)"
 
 # The lock pins what `make` installs; run it after a change of dependencies in pyproject.toml.
 lock:
-	@$(PY) -m uv pip compile --universal --python-version 3.11 $(addprefix --extra ,dev cloud data gpt2 docs mlflow wandb tensorboard) \
+	@$(PY) -m uv pip compile --universal --python-version 3.11 $(addprefix --extra ,all dev docs mlflow wandb tensorboard) \
 		--no-header --no-annotate \
 		--quiet pyproject.toml -o requirements.lock
 

@@ -14,6 +14,8 @@ from pathlib import Path
 from queue import SimpleQueue
 from typing import IO, TypeVar, cast
 
+from sweepkit import FOLDER
+
 T = TypeVar("T")
 
 ONE_THREAD = {f"{name}_NUM_THREADS": "1" for name in ("OMP", "OPENBLAS", "MKL", "NUMBA")}
@@ -73,7 +75,7 @@ class Apart:
             self._process = subprocess.Popen(  # away from the terminal, whose Ctrl+C is for this process
                 [sys.executable, "-m", "analysis.apart", self._priority, os.getcwd()],
                 stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                cwd=Path(__file__).parents[1],  # else a user's own analysis.py would be started
+                cwd=FOLDER,  # else a user's own analysis.py would be started
                 env=os.environ | ONE_THREAD, start_new_session=True,
             )  # fmt: skip
         return self._process

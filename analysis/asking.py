@@ -34,6 +34,7 @@ from sweepkit.console.words import listed, nearest, show
 from sweepkit.declarations.key import Key
 from sweepkit.declarations.keys import KEYS
 from sweepkit.declarations.synonyms import meant
+from sweepkit.shipped import page
 
 Where = Mapping[str, Value | Iterable[Value]]
 MOST_LISTED = 12
@@ -74,7 +75,7 @@ def _no_value(name: str, values: Iterable[Value], held: Sequence[Value]) -> Resu
     """The error for values that no network has."""
     values = list(values)
     near = nearest(values[0], map(str, held)) if len(values) == 1 else ""
-    own = f"; none is {value_of(name, None)}: docs/reference/keys.md" if name == "loss" and None in held else ""
+    own = f"; none is {value_of(name, None)}: {page('reference/keys.md')}" if name == "loss" and None in held else ""
     return ResultsError(
         f"no network has {name} = {listed(map(_said, values))}{near or ';'} there are {listed(map(_said, held))}{own}"
     )
@@ -142,7 +143,7 @@ def _few(names: Iterable[str]) -> str:
     rank = {name: i for i, name in enumerate(KEYS)}
     every = sorted(names, key=lambda name: rank.get(name, len(rank)))
     more = len(every) - MOST_LISTED
-    return listed(every) if more <= 0 else f"{listed(every[:MOST_LISTED])} and {more} more: docs/reference/keys.md"
+    return listed(every) if more <= 0 else f"{listed(every[:MOST_LISTED])} and {more} more: {page('reference/keys.md')}"
 
 
 def check_apart(**axes: str | None) -> None:

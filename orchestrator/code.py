@@ -4,13 +4,11 @@ import hashlib
 import platform
 from functools import cache
 from importlib.metadata import version
-from pathlib import Path
 
+from sweepkit import FOLDER as ROOT
 from sweepkit.console.text.ends import unified
-from sweepkit.store.provenance import commit_of
+from sweepkit.store.provenance import code_of
 
-ROOT = Path(__file__).resolve().parents[1]
-"""Folder of the project: its packages, grids and examples lie below."""
 TRAINS = ("orchestrator", "sweepkit", "trainables")
 """The packages that take part in a sweep. `analysis` and `app` only read the stored results."""
 
@@ -27,5 +25,5 @@ def code_facts() -> dict[str, str]:
 
 
 def commit() -> str:
-    """Commit of this project's code; see `commit_of`."""
-    return commit_of(ROOT)
+    """The commit of this project's code, or its release; see `code_of`."""
+    return code_of(ROOT)

@@ -21,12 +21,14 @@ from orchestrator.secret import write_secret
 from sweepkit.console.codes import INTERRUPTED
 from sweepkit.console.commands import command as command_line
 from sweepkit.console.commands import joined
+from sweepkit.console.extras import require
 from sweepkit.console.streams import run_and_leave
 from sweepkit.console.terminal import stop, told
+from sweepkit.shipped import page
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False, no_args_is_help=True)
 
-File = Annotated[str, typer.Argument(metavar="CLUSTER.yaml", help="The cluster file: see docs/howto/clusters.md.")]
+File = Annotated[str, typer.Argument(metavar="CLUSTER.yaml", help=f"The cluster file: see {page('howto/clusters.md')}.")]
 JOIN_S = 1800
 """Seconds that workers may take to install the project and join."""
 PYTHON = f"cd {CODE} && RAY_AUTH_MODE=token .venv/bin/python"
@@ -77,12 +79,13 @@ def submit(
     if "://" not in results and not Path(results).is_absolute():
         stop(f"--results {results}: on a cluster give the whole path of a directory that all machines share, or a bucket")
     place = f"~/{SUBMITTED}/" + re.sub(r"[^A-Za-z0-9_-]+", "_", grid.sweep)
+    path = grid.source.file if grid.source else Path(grid_file)  # which may be the name of a grid of the project
     with tempfile.TemporaryDirectory(prefix="submit-") as made:
-        _gather(Path(grid_file), [Path(user_file.path) for user_file in grid.user_files], Path(made))
+        _gather(path, [Path(user_file.path) for user_file in grid.user_files], Path(made))
         _expect_up(cluster, file)
         if not _copied_to_head(cluster, made, place):
             _failed(f"the grid could not be copied to the head of {cluster.name}: see above")
-    words = shlex.join([Path(grid_file).name, *context.args, "--results", results, "--address", "auto"])
+    words = shlex.join([path.name, *context.args, "--results", results, "--address", "auto"])
     run = f"{PYTHON} -m orchestrator.sweep {place}/{words}"
     if detach:
         told(f"its messages: {_by_hand(cluster, file, f'tail -f {place}.log')}")
@@ -117,6 +120,7 @@ def down(file: File) -> None:
 
 
 def _checked(file: str) -> ClusterFile:
+    require("train")
     try:
         return load_cluster_file(file)
     except ClusterFileError as error:

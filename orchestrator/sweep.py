@@ -14,6 +14,7 @@ from orchestrator.grid.syntax.problems import GridError
 from orchestrator.plan.packing import Order
 from orchestrator.session import Options, SweepError, run_session, uncollected
 from sweepkit.console.commands import command
+from sweepkit.console.extras import require
 from sweepkit.console.streams import run_and_leave
 from sweepkit.console.terminal import stop, told
 from sweepkit.console.words import listed
@@ -27,7 +28,10 @@ plan_app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_excep
 
 GridFile = Annotated[
     str,
-    typer.Argument(metavar="GRID.yaml", help="The grid: which networks to train. docs/howto/grids.md tells how to write one."),
+    typer.Argument(
+        metavar="GRID.yaml",
+        help="The grid: which networks to train, in a file, or the name of one that comes with the project, such as quick.",
+    ),
 ]
 Overrides = Annotated[
     list[str] | None,
@@ -96,6 +100,7 @@ def sweep(
 ) -> None:
     """Train the networks of a grid that are missing from the results, and add them there."""
     orchestrator.running.interrupts.in_order()
+    require("train")
     if grid_file in ("run", "plan") and not Path(grid_file).exists():  # a word of `sweep run`, which this form does without
         if not overrides:
             stop(f"name the grid: {command('run', 'GRID.yaml')}")
@@ -110,6 +115,8 @@ def sweep(
             grid = load_grid(grid_file, overrides or (), 10**9 if large else DEFAULT_MAX_CELLS, name, only or ())
     except GridError as error:
         _refuse(error, debug)
+    if grid.source and not quiet and not Path(grid_file).is_file():
+        told(f"{grid_file} is {grid.source.file}")
     forced = None if engine == "auto" else engine
     again = [
         grid_file,

@@ -154,7 +154,7 @@ def test_ctrl_c_reaches_a_sweep_that_was_submitted_and_drains_it(lab):
     results = str(lab.hosts.shared / "drained")
     words = ["python", "-m", "orchestrator.launch", "submit", "lab.yaml", "long.yaml", "--results", f"{SHARED}/drained"]
     with Terminal(lab.hosts["laptop"].command(["env", "-C", CHECKOUT, *words])) as terminal:
-        wait_for(lambda: Path(results, "packs").exists() and hosts_of(results), terminal)
+        wait_for(lambda: Path(results, "packs").exists() and hosts_of(results), terminal.process)
         terminal.press("\x03")  # Ctrl-C
         code, said = terminal.end()
     assert code == 130, said

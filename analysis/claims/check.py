@@ -20,9 +20,9 @@ from analysis.overlays.registry import THEORIES
 from sweepkit.console.commands import sweep_command
 from sweepkit.console.text.yaml_lines import read_yaml
 from sweepkit.declarations.metrics import METRICS
+from sweepkit.shipped import grid_file
 from sweepkit.store.views import declared
 
-ROOT = Path(__file__).resolve().parents[2]
 _ALONG = frozenset(name for name, metric in METRICS.items() if metric.per == "evaluation")
 """The metrics along training that every store has."""
 
@@ -94,7 +94,7 @@ def advice(one: Checked, results: str) -> list[str]:
         only = shlex.join(f"{key}={values}" for key, values in again.only.items())
         return [sweep_command(one.claim.grid, results, *replaced, *(("--only", only) if only else ()))]
     whole = one.claim.grid.replace("_quick", "")
-    if isinstance(one.measured, Measured) and whole != one.claim.grid and (ROOT / whole).exists():
+    if isinstance(one.measured, Measured) and whole != one.claim.grid and grid_file(whole):
         return [sweep_command(whole, results)]
     of = one.claim.measure.get("of", {})
     # No quick grid pays for the many fresh examples that small errors take.
@@ -107,8 +107,8 @@ def _kept_by_grid(grid: str) -> frozenset[str]:
     """Keys that the command line cannot replace in this grid: the axes of its searches (`find`) and keys that move together
     (`zip`)."""
     kept: set[str] = set()
-    try:  # as the command would find it; the grids of this project lie in its repository, which an installed package lacks
-        whole = read_yaml(Path(grid) if Path(grid).exists() else ROOT / grid)
+    try:  # as the command would find it
+        whole = read_yaml(Path(grid) if Path(grid).is_file() else grid_file(grid) or Path(grid))
         for block in ({**whole.get("defaults", {}), **block} for block in whole["grids"]):
             kept |= {block["find"]["axis"]} if "find" in block else set()
             kept |= {key for group in block.get("zip") or () for key in group}

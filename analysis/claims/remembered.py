@@ -13,12 +13,12 @@ from typing import Any, NamedTuple
 
 from analysis.claims.entries import PATHS
 from analysis.claims.verdict import JUDGES, Checked
+from sweepkit import FOLDER
 from sweepkit.console.cache import cache_folder, digest
 from sweepkit.console.whole import write_whole
 
-_ROOT = Path(__file__).parents[2]
 # Read once, at import: an edit made while the process runs must not name the verdicts of the old code.
-CODE = digest([*PATHS, *(file for room in JUDGES for file in (_ROOT / room).rglob("*.py"))])
+CODE = digest([*PATHS, *(file for room in JUDGES for file in (FOLDER / room).rglob("*.py"))])
 """Names the code and the claims whose verdicts are kept."""
 
 

@@ -11,6 +11,7 @@ from typer.core import TyperCommand
 from analysis.overlays.overlays import Compute, Later
 from analysis.overlays.waiting import computed, left_out
 from sweepkit.console.codes import INTERRUPTED
+from sweepkit.console.extras import require
 from sweepkit.console.printable import printable
 from sweepkit.console.streams import run_and_leave
 from sweepkit.console.terminal import stop, told
@@ -117,6 +118,7 @@ def figures(
     wait: Annotated[bool, typer.Option(help="Compute theory that takes minutes and is not kept on disk yet.")] = True,
 ) -> None:
     """Write a figure as SVG, PNG, PDF and CSV: measured means with 95% intervals, and the theory beside them."""
+    require("figures")
     for word in more or ():
         stop(f"{word}: say --where {word}" if "=" in word else f"{word!r}: a command draws one figure; --help shows its options")
     own = {

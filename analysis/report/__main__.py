@@ -7,6 +7,7 @@ import typer
 from rich.console import Console
 
 from analysis.overlays.waiting import computed, left_out
+from sweepkit.console.extras import require
 from sweepkit.console.streams import run_and_leave
 from sweepkit.console.terminal import stop, told
 from sweepkit.console.whole import write_whole
@@ -31,6 +32,7 @@ def report(
     from analysis.report.build import build
     from sweepkit.console.commands import sweep_command
 
+    require("figures")
     check_file(out, "report.html")
     try:
         html = build(results, computed if wait else left_out, (lambda text: None) if quiet else told, sweep or None)

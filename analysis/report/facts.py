@@ -11,7 +11,7 @@ from analysis.data.selection import Selection
 from analysis.data.source import damaged
 from sweepkit.store.views import run
 
-PACKAGES = ("sweep-orchestrator", "ray", "torch", "numpy", "scipy", "duckdb", "altair")
+PACKAGES = ("sweepkit", "ray", "torch", "numpy", "scipy", "duckdb", "altair")
 
 
 def origins(results: str, sweep: str | None = None) -> list[dict[Hashable, Any]]:

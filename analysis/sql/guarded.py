@@ -29,6 +29,7 @@ import pyarrow.compute as pc
 
 from analysis.data.source import ResultsError, existing
 from analysis.sql.statements import Bound, bound, in_own_words
+from sweepkit import FOLDER
 from sweepkit.console.commands import command
 from sweepkit.store.database import fenced
 from sweepkit.store.files import open_files
@@ -132,7 +133,7 @@ class _Worker:
         self.output: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115
         command = [sys.executable, "-m", "analysis.sql.guarded", results]
         self.process = subprocess.Popen(  # away from the terminal, whose Ctrl+C is for the server
-            command, stdin=subprocess.PIPE, stdout=self.output, cwd=Path(__file__).parents[2], start_new_session=True
+            command, stdin=subprocess.PIPE, stdout=self.output, cwd=FOLDER, start_new_session=True
         )
 
     def ask(self, request: Request) -> int:

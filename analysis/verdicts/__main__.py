@@ -21,8 +21,13 @@ EVIDENCE = "evidence"
 
 @app.command()
 def verdicts(
-    results: Annotated[str, typer.Option(metavar="DIR_OR_URI", help="The networks to judge by.")] = EVIDENCE,
-    out: Annotated[Path, typer.Option(metavar="FILE", help="The page to write.")] = PAGE,
+    results: Annotated[
+        str | None,
+        typer.Option(metavar="DIR_OR_URI", help=f"The networks to judge by. Default: {EVIDENCE} in a clone, else results."),
+    ] = None,
+    out: Annotated[
+        Path | None, typer.Option(metavar="FILE", help=f"The page to write. Default: {PAGE} for {EVIDENCE}, else verdicts.md.")
+    ] = None,
     quiet: Annotated[bool, typer.Option("-q", "--quiet", help="Say nothing but errors.")] = False,
 ) -> None:
     """Check all claims and write the page.
@@ -37,6 +42,10 @@ def verdicts(
     from analysis.verdicts.page import page
     from analysis.verdicts.summary import by_paper, summary_in, with_summary
 
+    if results is None:
+        results = EVIDENCE if PAGE.parent.is_dir() and Path(EVIDENCE).is_dir() else "results"
+    if out is None:
+        out = PAGE if results == EVIDENCE and PAGE.parent.is_dir() else Path("verdicts.md")
     if out == PAGE and results != EVIDENCE:
         stop(f"{PAGE} and the table in {README} are of {EVIDENCE}/: name another page for the networks in {results} with --out")
     try:

@@ -4,16 +4,17 @@ from collections.abc import Iterable, Sequence
 from datetime import date
 from itertools import groupby
 
-from analysis.claims.check import ROOT, advice
+from analysis.claims.check import advice
 from analysis.claims.entries import Claim
 from analysis.claims.papers import OURS, PAPERS
 from analysis.claims.published import finished, said
 from analysis.claims.verdict import JUDGES, Checked, Measured
 from analysis.verdicts.summary import MARKER, summary
+from sweepkit import FOLDER
 from sweepkit.console.cache import digest
 from sweepkit.console.text.markdown import escaped
 from sweepkit.stats.rounding import in_digits
-from sweepkit.store.provenance import brief, commit_of
+from sweepkit.store.provenance import brief, code_of
 from sweepkit.store.views import fetch
 
 _HEAD = """# Verdicts
@@ -40,7 +41,7 @@ FROM cells LEFT JOIN plans USING (cell_id) WHERE status = 'ok' GROUP BY ALL ORDE
 def page(checked: Sequence[Checked], results: str, today: date, is_ours: bool) -> tuple[str, str]:
     """The page in Markdown, and its summary. The claims were checked on `results`; `is_ours`: on evidence/."""
     ((n_networks,),) = fetch(results, "SELECT count(*) FROM cells WHERE status = 'ok'")
-    made = f"{today:%Y-%m-%d}, code of commit {brief(commit_of(ROOT, *JUDGES)) or 'unknown'}, {n_networks:,} networks."
+    made = f"{today:%Y-%m-%d}, code of commit {brief(code_of(FOLDER, *JUDGES)) or 'unknown'}, {n_networks:,} networks."
     short = summary(checked, made)
     lines = [
         _HEAD + (_OURS if is_ours else f"`{results}`.\n"),

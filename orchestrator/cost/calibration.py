@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from orchestrator.cards import Card
-from orchestrator.code import ROOT
+from sweepkit import FOLDER
 from sweepkit.console.cache import cache_folder, digest
 from sweepkit.console.whole import write_whole
 from trainables.engines import ENGINES, Engine
@@ -113,7 +113,7 @@ def _joined(rates: Rates, of_card: Any) -> Rates:
 def measured_on_card() -> Any:
     """Rates of this machine's first card, measured in a process of its own. SubprocessError if that fails."""
     command = [sys.executable, "-m", "orchestrator.cost.measure", "--card"]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True, timeout=MEASURE_CARD_S)
+    done = subprocess.run(command, cwd=FOLDER, capture_output=True, text=True, check=True, timeout=MEASURE_CARD_S)
     return json.loads(done.stdout.splitlines()[-1])
 
 
@@ -127,7 +127,7 @@ def _keep(path: Path, found: Any, say: Callable[[str], None]) -> None:
 def _measured() -> Rates:
     command = [sys.executable, "-m", "orchestrator.cost.measure"]
     one_core = os.environ | {"OMP_NUM_THREADS": "1"}
-    done = subprocess.run(command, cwd=ROOT, env=one_core, capture_output=True, text=True, check=True, timeout=MEASURE_S)
+    done = subprocess.run(command, cwd=FOLDER, env=one_core, capture_output=True, text=True, check=True, timeout=MEASURE_S)
     return Rates(**json.loads(done.stdout.splitlines()[-1]))  # libraries may print before the rates
 
 
@@ -135,7 +135,7 @@ def rates_file(*words: str) -> Path:
     """Where the rates of this machine and code are kept; those of a card with its name among the words."""
     here = (Path(__file__).with_name(name) for name in ("calibration.py", "measure.py"))
     made = [platform.machine(), cpu_name(), version("torch"), version("numba"), *words]
-    return cache_folder() / f"rates-{digest([*(ROOT / 'trainables').rglob('*.py'), *here], *made)}.json"
+    return cache_folder() / f"rates-{digest([*(FOLDER / 'trainables').rglob('*.py'), *here], *made)}.json"
 
 
 def cpu_name() -> str:

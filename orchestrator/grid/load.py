@@ -31,7 +31,8 @@ from orchestrator.grid.top import (
     sweep_name,
 )
 from sweepkit.console.text.yaml_lines import Item
-from sweepkit.console.words import counted, listed, show, shown
+from sweepkit.console.words import counted, listed, nearest, show, shown
+from sweepkit.shipped import ROOT, grid_file, grids
 from trainables.cell import Cell
 
 if TYPE_CHECKING:
@@ -174,19 +175,34 @@ def load_grid(
     only: Sequence[str] = (),
 ) -> Grid:
     """The grid that the file describes, with axes replaced by `key=value` overrides, and under another name if one is given.
-    `only`: `key=value` words that choose some of its networks. GridError names everything that is wrong."""
-    report = Report()
+    A name without a file here is that of a grid of the project: `quick`. `only`: `key=value` words that choose some of its
+    networks. GridError names everything that is wrong."""
+    path, report = _file(str(path)), Report()
     where = Item(None, str(path))
-    text = read_text(Path(path), where, report)
+    text = read_text(path, where, report)
     root = parse_top(text, where, report) if text is not None else None
-    is_other = Path(path).suffix.lower() not in _SUFFIXES and (root is None or "grids" not in root.value)
+    is_other = path.suffix.lower() not in _SUFFIXES and (root is None or "grids" not in root.value)
     if is_other and os.path.isfile(path):  # False for a name that is too long
-        raise GridError([Problem(str(path), None, _other_file(Path(path)))])
+        raise GridError([Problem(str(path), None, _other_file(path))])
     if root is None:
         raise GridError(report.problems)
     given = in_full(parse_overrides(overrides, report))
     chosen = in_full(parse_only(only, report))
-    return _made(Source(root, Path(path), given, chosen, None if name is None else Item(name, "--name"), max_cells), report)
+    return _made(Source(root, path, given, chosen, None if name is None else Item(name, "--name"), max_cells), report)
+
+
+def _file(name: str) -> Path:
+    """The file that a person means by this word. GridError if it may be another one, or if a name alone is nobody's."""
+    here = Path(name)
+    if (here.suffix in (".yml", ".yaml") and here.parent.name != "grids") or os.path.isfile(name):
+        return here
+    shipped = grid_file(name)
+    if shipped and name == here.stem and os.path.isfile(beside := f"{name}.yaml"):
+        raise GridError([Problem(name, None, f"is the name of {shipped}, and {beside} lies here: name one of them by its path")])
+    if not shipped and name == here.stem and not os.path.lexists(name):
+        near = nearest(name, grids()) or f"; {ROOT / 'grids'} holds them"
+        raise GridError([Problem(name, None, f"no such file, and no grid of the project has this name{near}")])
+    return shipped or here
 
 
 def _read(grid: str | Path | Mapping[str, Any], max_cells: int, name: str | None) -> Grid:
@@ -209,7 +225,7 @@ def _other_file(path: Path) -> str:
     if path.suffix == ".py":
         hint = "list a Python file with parts of your own in a grid, under `tasks`, `networks` or `metrics`"
     else:
-        hint = "the folder grids/ holds examples"
+        hint = f"{ROOT / 'grids'} holds examples"
     return f"not a grid: a grid is a YAML file with the key `grids`, and this is a {path.suffix} file without it; {hint}"
 
 

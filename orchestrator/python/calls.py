@@ -19,6 +19,7 @@ from orchestrator.python.summary import Summary
 from orchestrator.running.driver import Sweep
 from orchestrator.session import Options, Stage, SweepError, run_session
 from sweepkit.console.codes import INTERRUPTED
+from sweepkit.console.extras import lacking
 from sweepkit.console.plain import spelled
 from sweepkit.console.terminal import told
 from sweepkit.console.words import listed, nearest, show
@@ -153,7 +154,9 @@ def _options(
     quiet: bool = False,
     **more: Any,
 ) -> Options:
-    """The options of the command. SweepError for a value that is none."""
+    """The options of the command. SweepError for a value that is none, or without what training needs."""
+    if why := lacking("train"):
+        raise SweepError(why, 1)
     if order not in get_args(Order):
         raise SweepError(f"order = {show(order)}{nearest(order, get_args(Order)) or ':'} say {listed(get_args(Order))}")
     if engine not in ("auto", *ENGINES):

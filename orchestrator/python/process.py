@@ -19,13 +19,13 @@ from contextlib import suppress
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
-from orchestrator.code import ROOT
 from orchestrator.grid.load import Grid
 from orchestrator.grid.own.files import register_user_file
 from orchestrator.grid.syntax.problems import GridError
 from orchestrator.running.interrupts import SIGNALS, leave
 from orchestrator.running.progress import Screen, Snapshot
 from orchestrator.session import Options, Stage, SweepError, run_session
+from sweepkit import FOLDER
 from sweepkit.console.codes import INTERRUPTED
 from sweepkit.console.terminal import told
 from sweepkit.store.files import ResultsError
@@ -71,7 +71,7 @@ class Apart:
         plain = {name: value for name, value in os.environ.items() if name not in _COLOURS}
         # A session of its own: a notebook's stop button signals the whole group of the kernel, and we pass the signal on.
         process = subprocess.Popen(
-            [sys.executable, "-P", "-c", _START, str(ROOT), str(to_us)],
+            [sys.executable, "-P", "-c", _START, str(FOLDER), str(to_us)],
             stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, pass_fds=[to_us],
             start_new_session=True, env=plain,
         )  # fmt: skip

@@ -27,7 +27,7 @@ from ray._private.services import canonicalize_bootstrap_address
 from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
 from orchestrator.cards import UNKNOWN_CARD, Card, cards_here
-from orchestrator.code import ROOT, code_facts
+from orchestrator.code import code_facts
 from orchestrator.grid.top import Resources
 from orchestrator.plan.machine import Machine, Node
 from orchestrator.ray import causes
@@ -35,6 +35,7 @@ from orchestrator.ray.authentication import local_token
 from orchestrator.ray.fitness import misfit
 from orchestrator.ray.scratch import remove, scratch_directory
 from orchestrator.running.interrupts import LATEST_S, ends_after, reclaim
+from sweepkit import FOLDER
 from sweepkit.console.commands import command
 from sweepkit.store.files import ResultsError, open_files, temporary
 from trainables.limits import available_bytes, cores
@@ -114,7 +115,7 @@ def _join(address: str, named: str, on_leaving: Sequence[Callable[[], object]]) 
         late = f"the Ray cluster {where} has not let this process join for {JOIN_S:g} s{advice}"
         with ends_after(JOIN_S, lambda: late, 2, on_leaving):
             _knock(address)
-            with chdir(ROOT):
+            with chdir(FOLDER):
                 ray.init(address=address, **QUIET)
     except ray.exceptions.AuthenticationError as error:
         held = next((name for name in ("RAY_AUTH_TOKEN", "RAY_AUTH_TOKEN_PATH") if os.environ.get(name)), "~/.ray/auth_token")
@@ -147,7 +148,7 @@ def _start_local(scratch: str, on_leaving: Sequence[Callable[[], object]]) -> No
     with ends_after(START_S, _too_late, 1, (lambda: remove(scratch), *on_leaving)):
         for last in (False, True):
             try:
-                with chdir(ROOT):  # workers look for modules in the driver's directory first, where a user's store.py may lie
+                with chdir(FOLDER):  # workers look for modules in the driver's directory first, where a user's store.py may lie
                     ray.init(address="local", include_dashboard=False, **offered, **QUIET)
                 return
             except Exception as error:  # Ray raises this very class when its processes are slow or die

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from orchestrator.code import ROOT
 from orchestrator.grid.planned import PlannedCell
+from sweepkit import FOLDER
 from sweepkit.store.files import ResultsError
 from trainables.metrics import requested_metric, requested_names
 
@@ -18,7 +18,7 @@ MOST_ASKED = 3
 
 def started(words: Sequence[str]) -> "subprocess.Popen[str]":
     """Start the command; its output is kept."""
-    return subprocess.Popen(words, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    return subprocess.Popen(words, cwd=FOLDER, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
 
 def headlines(planned: Sequence[PlannedCell]) -> list[str]:

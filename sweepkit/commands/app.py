@@ -6,10 +6,12 @@ from typing import Annotated
 
 import typer
 
+from sweepkit import FOLDER
+from sweepkit.console.extras import require
 from sweepkit.console.terminal import stop, told
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
-PAGE = Path(__file__).resolve().parents[2] / "app" / "main.py"
+PAGE = FOLDER / "app" / "main.py"
 
 
 @app.command()
@@ -23,8 +25,7 @@ def pages(
     ] = "localhost",
 ) -> None:
     """Serve the app, until Ctrl-C. It follows running sweeps."""
-    if not PAGE.exists():
-        stop(f"the app is not installed: there is no {PAGE}", 1)
+    require("app")
     if "://" not in results and Path(results).is_file():
         stop(f"{Path(results).resolve()} is a file, and results are kept in a directory: name one with --results")
     if "://" not in results and not Path(results).is_dir():

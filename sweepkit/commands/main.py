@@ -5,14 +5,15 @@ import signal
 import sys
 from collections.abc import Sequence
 from importlib import import_module
-from importlib.metadata import version
 from typing import Annotated, Any, NamedTuple, NoReturn
 
 import typer
 
+from sweepkit import __version__
 from sweepkit.console.commands import ENTRY, joined
 from sweepkit.console.groups import OptionsAnywhere
 from sweepkit.console.streams import run_and_leave
+from sweepkit.shipped import page
 
 
 class Subcommand(NamedTuple):
@@ -37,8 +38,8 @@ SUBCOMMANDS = {
 }
 
 
-_MORE = """`sweep COMMAND --help` explains a command and its options, which may stand before or after it. The documentation begins
-at docs/index.md; `make docs` turns it into a site, site/index.html."""
+_MORE = f"""`sweep COMMAND --help` explains a command and its options, which may stand before or after it. The documentation
+begins at {page("start/first-sweep.md")}."""
 
 
 class _Lazy(OptionsAnywhere):
@@ -78,7 +79,7 @@ app = typer.Typer(cls=_Lazy, add_completion=False, rich_markup_mode=None, pretty
 
 def _show_version(asked: bool) -> None:
     if asked:
-        typer.echo(f"sweep {version('sweep-orchestrator')}")
+        typer.echo(f"sweep {__version__}")
         raise typer.Exit
 
 

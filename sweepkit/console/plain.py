@@ -8,9 +8,9 @@ from functools import wraps
 from pathlib import Path
 from typing import TypeVar
 
+from sweepkit import FOLDER
 from sweepkit.console.words import listed, nearest, show
 
-_OURS = Path(__file__).parents[2]
 F = TypeVar("F", bound=Callable[..., object])
 
 
@@ -30,8 +30,8 @@ def is_ours(name: str) -> bool:
     path = Path(name)
     if "site-packages" in path.parts or name.startswith("<frozen"):
         return True
-    parts = path.relative_to(_OURS).parts if path.is_relative_to(_OURS) else ()
-    return len(parts) > 1 and (_OURS / parts[0] / "__init__.py").exists()  # our packages; a user's files may lie beside them
+    parts = path.relative_to(FOLDER).parts if path.is_relative_to(FOLDER) else ()
+    return len(parts) > 1 and (FOLDER / parts[0] / "__init__.py").exists()  # our packages; a user's files may lie beside them
 
 
 def own_line(error: BaseException) -> str:

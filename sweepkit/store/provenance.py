@@ -1,10 +1,12 @@
-"""Where stored results come from: the commit of the code in a folder."""
+"""Where stored results come from: the commit of the code in a folder, or its release."""
 
 import os
 import signal
 import subprocess
 from contextlib import suppress
 from pathlib import Path
+
+from sweepkit import __version__
 
 GIT_S = 20.0
 """Seconds that git may take; it hangs where a share does not answer, or where a program that its settings name does not end."""
@@ -36,6 +38,13 @@ def git(folder: Path, *words: str) -> str | None:
             with suppress(ProcessLookupError):
                 os.killpg(process.pid, signal.SIGKILL)
             process.communicate()
+
+
+def code_of(folder: Path, *within: str) -> str:
+    """The commit of the packages in a folder, as `commit_of` gives it; for those that a wheel installed, their release: `v0.2.0`.
+    Empty for a copy of them, which anyone may have changed."""
+    release = f"v{__version__}" if (folder / f"sweepkit-{__version__}.dist-info").is_dir() else ""
+    return commit_of(folder, *within) or release
 
 
 def commit_of(folder: Path, *within: str) -> str:

@@ -1,7 +1,6 @@
 """Claims: entries are whole, verdicts follow from intervals, and each kind of measurement finds a known law."""
 
 import re
-import tomllib
 from dataclasses import replace
 from itertools import groupby
 from pathlib import Path
@@ -12,7 +11,7 @@ from scipy import stats
 
 from analysis.claims.chart import claims_chart
 from analysis.claims.check import advice, check, claims_frame, load_claims
-from analysis.claims.entries import PATHS, Claim, Expected
+from analysis.claims.entries import Claim, Expected
 from analysis.claims.kinds import KINDS
 from analysis.claims.kinds.pictured import likeness
 from analysis.claims.papers import ELSEWHERE, OURS, PAPERS, place, rank
@@ -30,14 +29,6 @@ RICH = {"task": "same_different", "sigma2": 0, "prefactor": "sqrt_d", "gamma": 1
 LAZY = {"task": "same_different", "sigma2": 0, "prefactor": "sqrt_d", "gamma_label": "lazy"}
 
 ROOT = Path(__file__).parents[2]
-
-
-def test_an_installed_copy_has_every_file_of_claims():
-    told = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["setuptools"]["package-data"]["analysis"]
-    folder = ROOT / "analysis"
-    installed = {path for pattern in told for path in folder.glob(pattern)}
-    assert len(PATHS) > 4 and installed >= {*PATHS}
-    assert installed >= {*(folder / "report" / "templates").iterdir()}
 
 
 def test_claims_come_by_paper_and_those_that_nothing_measures_last_of_each():

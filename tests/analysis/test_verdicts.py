@@ -140,14 +140,14 @@ def test_the_summary_replaces_what_stood_between_the_markers():
         with_summary(f"{MARKER}\n", "one", "p")
 
 
-def test_a_page_of_other_networks_needs_a_name_and_says_which(here):
+def test_a_page_of_other_networks_is_not_that_of_the_project_and_says_which(here):
     (here / "evidence").rename(here / "mine")
-    done = run("--results", "mine")
+    done = run("--results", "mine", "--out", "docs/verdicts.md")
     assert done.exit_code == 2 and "name another page for the networks in mine with --out" in done.output
     assert (here / "README.md").read_text() == EMPTY and not (here / "docs/verdicts.md").exists()
     claims = [claim for claim in load_claims() if claim.id == "psvrt-rich-no-size"]
     text, _ = page(check("mine", claims), "mine", TODAY, is_ours=False)
-    assert "from the networks in `mine`" in text and "grids/fig3c.yaml --results mine`" in text
+    assert "from the networks in `mine`" in text and "sweep run fig3c --results mine`" in text
 
 
 def test_a_directory_is_no_page(here):

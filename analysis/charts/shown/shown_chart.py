@@ -11,6 +11,7 @@ import altair as alt
 
 from analysis.charts.shown.sizing import SHARPNESS, save
 from analysis.data.source import ResultsError
+from sweepkit.console.extras import lacking
 from sweepkit.console.words import listed, show
 
 FORMATS = ("pdf", "svg", "png", "html", "json")
@@ -48,6 +49,8 @@ class _Shown:
             raise ResultsError(
                 f"cannot save {show(str(fp))}: its name must end with one of {listed(f'.{one}' for one in FORMATS)}"
             )
+        if format != "json" and (why := lacking("figures")):
+            raise ResultsError(why)
         more = {"inline": True} | more if format == "html" else more
         try:
             save(self, fp, format, scale_factor, **more)

@@ -33,6 +33,10 @@ def open_files(results: str) -> Files:
     if separator and scheme.lower() == "file":
         text = rest
     elif separator and scheme.lower() == "s3":
+        from sweepkit.console.extras import lacking
+
+        if why := lacking("cluster"):
+            raise ResultsError(why)
         from sweepkit.store.files.bucket import Bucket
         from sweepkit.store.files.s3 import S3Files
 

@@ -2,9 +2,9 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from importlib.util import find_spec
 from typing import Any
 
+from sweepkit.console.extras import lacking
 from sweepkit.console.words import nearest
 from sweepkit.store.files import ResultsError
 from sweepkit.store.sharing.destination import Destination
@@ -12,24 +12,18 @@ from sweepkit.store.sharing.destination import Destination
 
 @dataclass(frozen=True)
 class Tracker:
-    """A kind of destination: its package and options, and how it is opened. Nothing is imported before that."""
+    """A kind of destination: its name, also that of the extra it needs, its options, and how it is opened."""
 
     name: str
     title: str
-    module: str
-    """The module that must be there."""
     options: tuple[str, ...]
     """The options of the command that it takes, as keywords of `open`."""
     open: Callable[..., Destination]
 
     def opened(self, options: Mapping[str, Any]) -> Destination:
         """The destination, reachable and writable. ResultsError if it is not, or if its package is missing."""
-        if find_spec(self.module) is None:
-            extra = f"'sweep-orchestrator[{self.name}]'"
-            raise ResultsError(
-                f"--to {self.name} needs the package {self.module}, which is not installed: "
-                f"pip install {extra}, or uv pip install {extra}"
-            )
+        if why := lacking(self.name):
+            raise ResultsError(why)
         return self.open(**{name: value for name, value in options.items() if name in self.options and value is not None})
 
 
@@ -54,9 +48,9 @@ def _tensorboard(**options: Any) -> Destination:
 TRACKERS = {
     tracker.name: tracker
     for tracker in (
-        Tracker("mlflow", "MLflow", "mlflow", ("tracking_uri",), _mlflow),
-        Tracker("wandb", "Weights & Biases", "wandb", ("project", "entity", "offline", "out"), _wandb),
-        Tracker("tensorboard", "TensorBoard", "tensorboard", ("out",), _tensorboard),
+        Tracker("mlflow", "MLflow", ("tracking_uri",), _mlflow),
+        Tracker("wandb", "Weights & Biases", ("project", "entity", "offline", "out"), _wandb),
+        Tracker("tensorboard", "TensorBoard", ("out",), _tensorboard),
     )
 }
 """The trackers by the name that `--to` takes."""

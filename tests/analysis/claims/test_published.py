@@ -5,11 +5,12 @@ import re
 import pytest
 
 from analysis.claims import published as published_of
-from analysis.claims.check import ROOT, load_claims
+from analysis.claims.check import load_claims
 from analysis.claims.following import Following
 from analysis.claims.published import FILE, publish, published
 from analysis.claims.verdict import Again, Checked, Measured, NotMeasured
 from analysis.data.source import state
+from sweepkit import FOLDER
 from sweepkit.stats import Interval
 from sweepkit.store.store import Store
 from tests.measured_store import measured_store
@@ -72,7 +73,7 @@ def test_a_file_that_is_not_there_or_cannot_be_read_brings_none(results, content
 
 
 def test_the_evidence_brings_the_verdicts_of_the_page():
-    page = (ROOT / "docs/verdicts.md").read_text()
+    page = (FOLDER / "docs/verdicts.md").read_text()
     rows = re.findall(r"^\| \*\*(.+?)\*\*(?:, \*\*fitted\*\*)? \|.*?`([\w.-]+)`\) \|", page, re.MULTILINE)
-    known = published(str(ROOT / "evidence"), load_claims()).known
+    known = published(str(FOLDER / "evidence"), load_claims()).known
     assert {(one.verdict, claim_id) for claim_id, one in known.items()} == {*rows} and len(rows) > 500

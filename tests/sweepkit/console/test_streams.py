@@ -17,7 +17,7 @@ OUT_FULL, ERR_FULL = (
 
 def ran(code: str, redirected: str = "", before: str = "", **environment: str) -> tuple[int, str, str]:
     """Exit code, standard output and standard error of a command that does this, with redirections of a shell."""
-    script = f"import sys\n{before}\nfrom sweepkit.console.streams import answers, run_and_leave\nrun_and_leave(lambda: exec({code!r}))"
+    script = f"import sys\n{before}\nfrom sweepkit.console.streams import *\nrun_and_leave(lambda: exec({code!r}))"
     words = ["bash", "-o", "pipefail", "-c", f'"$0" -c "$1" {redirected}', sys.executable, script]
     done = subprocess.run(words, cwd=ROOT, capture_output=True, text=True, env=os.environ | environment)
     return done.returncode, done.stdout, done.stderr

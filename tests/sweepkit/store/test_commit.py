@@ -134,7 +134,7 @@ def test_bad_rows_are_named_and_not_written(results: str, bad: list[dict[str, ob
         ([row(0)], keys(mine="time"), "key 'mine' cannot be declared so: its kind is time, not one of text, whole"),
         ([row(0)], [Key("mine", "mine", "whole", default=0.5)], "its default 0.5 is not whole"),
         ([row(0)], [Key("mine", "mine", "whole", default=True)], "its default True is not whole"),
-        ([row(0)], [Metric("mine", "mine", expression="1")], "an expression and a column are for the metrics in sweepkit/declarations"),
+        ([row(0)], [Metric("mine", "mine", expression="1")], "an expression and a column are for the metrics in sweepkit"),
         ([row(0)], [Metric("mine", "mine", per="neuron", column="x")], "an expression and a column"),
         ([row(0)], [Metric("my own", "mine")], "the name of a metric is letters, digits and '_'"),
     ],

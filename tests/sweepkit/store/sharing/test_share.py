@@ -15,6 +15,7 @@ import pytest
 
 from analysis.data.points import points
 from analysis.data.selection import Selection
+from sweepkit.console.extras import EXTRAS
 from sweepkit.store.files import Files, ResultsError, open_files
 from sweepkit.store.sharing.destination import Destination, alone
 from sweepkit.store.sharing.runs import Run, digest
@@ -117,7 +118,7 @@ READ: dict[str, Callable[[Any, str], list[Told]]] = {"tensorboard": _of_tensorbo
 
 @pytest.fixture(params=TRACKERS)
 def tracker(request: pytest.FixtureRequest) -> str:
-    pytest.importorskip(TRACKERS[request.param].module, reason=f"needs the extra {request.param}")
+    pytest.importorskip(EXTRAS[request.param].modules[0], reason=f"needs the extra {request.param}")
     return str(request.param)
 
 
@@ -237,7 +238,7 @@ def test_killed_and_done_again(
     sweep: str,
 ) -> None:
     """Killed just before the third run is renamed, told its numbers, or called complete."""
-    pytest.importorskip(TRACKERS[of].module, reason=f"needs the extra {of}")
+    pytest.importorskip(EXTRAS[of].modules[0], reason=f"needs the extra {of}")
     options = {"out": str(tmp_path / "out"), "offline": True if of == "wandb" else None}
     if of == "mlflow":
         options = {"tracking_uri": request.getfixturevalue("mlflow_server")}
@@ -295,8 +296,8 @@ def test_a_folder_that_cannot_be_written(tracker: str, tmp_path: Path) -> None:
 
 
 def test_missing_package(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("sweepkit.store.sharing.trackers.find_spec", lambda name: None)
-    with pytest.raises(ResultsError, match=r"uv pip install 'sweep-orchestrator\[wandb\]'"):
+    monkeypatch.setattr("sweepkit.console.extras.find_spec", lambda name: None)
+    with pytest.raises(ResultsError, match=r"needs wandb, not installed here: python -m pip install .*\[wandb\]'$"):
         opened("wandb", {})
 
 
