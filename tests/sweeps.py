@@ -7,6 +7,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import psutil
+
 from sweepkit.store.views import connect
 
 
@@ -23,6 +25,14 @@ def wait_until(condition: Callable[[], bool], seconds: float, every: float = 0.0
             return False
         time.sleep(every)
     return True
+
+
+def has_ended(pid: int) -> bool:
+    """Whether a process is gone, or is kept by a parent that has not asked for its end."""
+    try:
+        return psutil.Process(pid).status() == psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
+        return True
 
 
 def answers(url: str) -> bool:

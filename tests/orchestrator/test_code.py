@@ -5,7 +5,6 @@ import subprocess
 import sys
 from pathlib import Path
 
-import psutil
 import pytest
 
 from orchestrator import code
@@ -13,7 +12,7 @@ from orchestrator.code import ROOT, TRAINS, commit
 from orchestrator.ray.cluster_file import uncommitted
 from sweepkit.store import provenance
 from sweepkit.store.provenance import brief, commit_of
-from tests.sweeps import wait_for
+from tests.sweeps import has_ended, wait_for
 
 
 @pytest.fixture
@@ -100,9 +99,8 @@ def test_a_git_that_does_not_answer_is_ended_with_what_it_started(project, tmp_p
 
     monkeypatch.setattr(subprocess.Popen, "communicate", once_it_has_started)
     assert commit() == ""
-    assert not psutil.pid_exists(pid := int(stuck.with_name("git.pid").read_text())) or (
-        psutil.Process(pid).status() == psutil.STATUS_ZOMBIE
-    )
+    started = int(stuck.with_name("git.pid").read_text())
+    wait_for(lambda: has_ended(started))
 
 
 def test_what_git_cannot_compare_counts_as_changed(project, monkeypatch):

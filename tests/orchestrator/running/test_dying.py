@@ -13,7 +13,7 @@ import pytest
 from rich.console import Console
 
 from tests.orchestrator.conftest import ROOT, sweep_command
-from tests.sweeps import wait_for
+from tests.sweeps import has_ended, wait_for
 
 
 def _answers(process: subprocess.Popen[str], which: signal.Signals) -> bool:
@@ -202,7 +202,7 @@ def test_a_node_process_that_hangs_at_the_end_holds_nobody(latest_s, interrupted
     found = re.fullmatch(said, done.stdout)
     assert found, done.stdout + done.stderr
     raylet = int(found[1])
-    wait_for(lambda: not psutil.pid_exists(raylet) or psutil.Process(raylet).status() == psutil.STATUS_ZOMBIE)
+    wait_for(lambda: has_ended(raylet))
 
 
 SIGTERM_AFTER_RAY = """
@@ -251,7 +251,6 @@ def test_a_sweep_that_was_stopped_itself_does_not_blame_the_head():
 @pytest.mark.ray
 @pytest.mark.alone
 def test_the_death_of_rays_head_is_said_and_leaves_nothing(tmp_path, results, monkeypatch):
-    import psutil
 
     grid = tmp_path / "long.yaml"
     grid.write_text(
