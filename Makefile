@@ -33,7 +33,7 @@ install: .venv/.installed
 	@$(PY) -m uv --version >/dev/null 2>&1 || $(PY) -m pip install --quiet --disable-pip-version-check uv
 	@echo "Installing into .venv (several GB the first time, mostly PyTorch) ..."
 	@$(PY) -m uv pip install --quiet --python $(PY) -r requirements.lock
-	@$(PY) -m uv pip uninstall --quiet --python $(PY) sweep-orchestrator  # its name before version 0.2, with a command of the same name
+	@$(PY) -m uv pip uninstall --quiet --python $(PY) sweep-orchestrator 2>/dev/null; rm -rf sweep_orchestrator.egg-info  # its name before 0.2
 	@$(PY) -m uv pip install --quiet --python $(PY) --no-deps -e .
 	@touch $@
 

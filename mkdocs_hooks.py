@@ -8,7 +8,7 @@ import importlib
 import re
 import sys
 from collections.abc import Iterable, Iterator
-from importlib.metadata import entry_points
+from importlib.metadata import distribution
 from pathlib import Path
 from typing import Any
 
@@ -101,7 +101,7 @@ def commands_page() -> str:
         "running packs finished.",
         "",
     ]
-    (entry,) = entry_points(group="console_scripts", name=ENTRY_POINT)
+    (entry,) = distribution("sweepkit").entry_points.select(name=ENTRY_POINT)
     for words, told in _helps(typer.main.get_command(importlib.import_module(entry.module).app), ENTRY_POINT):
         lines += [f"## `{words}`", "", f"```text\n{told}\n```", ""]
     return "\n".join(lines)
