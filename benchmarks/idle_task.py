@@ -15,9 +15,10 @@ from orchestrator.plan.packing import PackQueue
 from trainables.cell import Cell
 from trainables.engines import ENGINES
 from trainables.engines.dense import Batched
+from trainables.metrics.base import Probed
 from trainables.result import SCORES
 from trainables.tasks import Task
-from trainables.trainers.base import Measures, Probed, Trainer
+from trainables.trainers.base import Measures, Trainer
 
 Array = np.ndarray[Any, Any]
 CELL_S = 0.5

@@ -2,9 +2,10 @@
 
 import itertools
 import math
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from orchestrator.grid.context import Context
 from orchestrator.grid.find import Find, find_metrics, parse_find
 from orchestrator.grid.hints import unknown_key
 from orchestrator.grid.keys import PARTS, Kind, alike, axis_keys, default_value, legal_keys, part_axis_keys, part_key, usual_kind
@@ -17,7 +18,6 @@ from sweepkit.console.text.yaml_lines import Item
 from sweepkit.console.words import listed, nearest, show
 from sweepkit.declarations.metrics import METRICS
 from sweepkit.declarations.synonyms import meant
-from trainables.metrics import Requested
 from trainables.networks import Network
 from trainables.tasks import Task
 from trainables.training import Training, training_class, training_names
@@ -39,21 +39,6 @@ class Block:
     def count(self) -> int:
         """Cells before exclusions and merging."""
         return math.prod(max(axis.count for axis in group) for group in self.groups)
-
-
-@dataclass(frozen=True)
-class Context:
-    """The facts that all blocks of a grid share."""
-
-    defaults: Mapping[str, Item]
-    overrides: Mapping[str, Item]
-    tasks: Mapping[str, type[Task]]
-    networks: Collection[type[Network]]
-    metrics: Mapping[str, Requested]
-    all_files_known: bool
-    """Whether all files of the user's own parts could be read. If not, an unknown name may come from such a file."""
-    limit: int
-    report: Report
 
 
 def check_block(place: Item, ctx: Context) -> list[Block]:

@@ -1,8 +1,8 @@
 """Hints at a key that is unknown where it stands: other tools' words for it, the parts that do have it, the nearest spelling."""
 
 from collections.abc import Collection, Iterable, Sequence
-from typing import TYPE_CHECKING
 
+from orchestrator.grid.context import Context
 from orchestrator.grid.find import NEEDED, OPTIONAL
 from orchestrator.grid.keys import EXAMPLE, Kind, in_short
 from sweepkit.console.words import listed, show
@@ -11,11 +11,8 @@ from sweepkit.declarations.synonyms import ELSEWHERE, meant
 from trainables.parts import Part
 from trainables.training import all_trainings
 
-if TYPE_CHECKING:
-    from orchestrator.grid.blocks import Context
 
-
-def unknown_key(key: str, legal: Collection[str], kinds: Sequence[Kind], ctx: "Context", lists: bool = True) -> str:
+def unknown_key(key: str, legal: Collection[str], kinds: Sequence[Kind], ctx: Context, lists: bool = True) -> str:
     """The message for a key that none of these kinds of cells has. `lists`: whether it lists the legal ones."""
     names = " and ".join(dict.fromkeys(map(_name, kinds)))
     here = ELSEWHERE.get(key.lower(), key)
@@ -28,7 +25,7 @@ def unknown_key(key: str, legal: Collection[str], kinds: Sequence[Kind], ctx: "C
     return f"{told} legal keys of {names}: {listed(legal)}" if lists else told.removesuffix(";")
 
 
-def _owners(key: str, kinds: Sequence[Kind], ctx: "Context") -> str:
+def _owners(key: str, kinds: Sequence[Kind], ctx: Context) -> str:
     """`; momentum is a key of training sgd, not of adam;` if other parts than those of these kinds have the key, else nothing."""
     families = {kind.training.family for kind in kinds}
     here: dict[str, Iterable[type[Part]]] = {

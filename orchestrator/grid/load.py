@@ -7,7 +7,8 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from orchestrator.grid.blocks import Block, Context
+from orchestrator.grid.blocks import Block
+from orchestrator.grid.context import Context
 from orchestrator.grid.entering import explained
 from orchestrator.grid.hints import unknown_key
 from orchestrator.grid.keys import legal_keys, usual_kind

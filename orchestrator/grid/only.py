@@ -5,7 +5,8 @@ import shlex
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import islice
 
-from orchestrator.grid.blocks import Block, Context
+from orchestrator.grid.blocks import Block
+from orchestrator.grid.context import Context
 from orchestrator.grid.hints import unknown_key
 from orchestrator.grid.keys import BLOCK_KEYS, LAZY, PARTS, Kind, axis_keys, default_value
 from orchestrator.grid.syntax.axes import parse_axis

@@ -6,7 +6,8 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import NamedTuple
 
-from orchestrator.grid.blocks import Block, Context, check_block
+from orchestrator.grid.blocks import Block, check_block
+from orchestrator.grid.context import Context
 from orchestrator.grid.entering import explained
 from orchestrator.grid.expand import expand
 from orchestrator.grid.only import Only

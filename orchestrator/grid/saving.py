@@ -1,8 +1,8 @@
 """`save:` of a block: the lists and the metrics on request that the results keep of each network."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
+from orchestrator.grid.context import Context
 from orchestrator.grid.having import lacking
 from orchestrator.grid.keys import Kind, axis_keys
 from sweepkit.console.text.yaml_lines import Item
@@ -10,13 +10,10 @@ from sweepkit.console.words import listed, nearest, show
 from sweepkit.declarations.lists import LISTS
 from trainables.metrics import Group, metric_groups, requested_metric
 
-if TYPE_CHECKING:
-    from orchestrator.grid.blocks import Context
-
 DEFAULT_SAVE = frozenset({"curves"})
 
 
-def check_save(item: Item | None, kind: Kind, kinds: Sequence[Kind], ctx: "Context") -> frozenset[str]:
+def check_save(item: Item | None, kind: Kind, kinds: Sequence[Kind], ctx: Context) -> frozenset[str]:
     """The extras to save of networks of this kind; `kinds` are all kinds of the block. Reports names that cannot be saved."""
     if item is None:
         return DEFAULT_SAVE
@@ -36,7 +33,7 @@ def check_save(item: Item | None, kind: Kind, kinds: Sequence[Kind], ctx: "Conte
     return frozenset(name for one in asked for name in _names(one, kind, ctx))
 
 
-def _names(asked: str, kind: Kind, ctx: "Context") -> tuple[str, ...]:
+def _names(asked: str, kind: Kind, ctx: Context) -> tuple[str, ...]:
     """The members of a group that networks of this kind have, all if they have none; or what is asked for by its own name. A
     metric along training brings the curves: without them its values would have no steps."""
     group = metric_groups().get(asked)
@@ -51,7 +48,7 @@ def _had(group: Group, kind: Kind) -> tuple[str, ...]:
     return tuple(name for name in group.members if requested_metric(name).metric.had_by(traits))
 
 
-def _not_saved(asked: str, kind: Kind, ctx: "Context") -> str:
+def _not_saved(asked: str, kind: Kind, ctx: Context) -> str:
     """Why networks of this kind cannot save what is asked for; empty if they can."""
     names = _names(asked, kind, ctx)
     if reason := lacking(asked, [ctx.metrics[name].metric for name in names if name in ctx.metrics], kind):
@@ -59,7 +56,7 @@ def _not_saved(asked: str, kind: Kind, ctx: "Context") -> str:
     return next(filter(None, (_not_kept(name, kind, ctx) for name in names)), "")
 
 
-def _not_kept(name: str, kind: Kind, ctx: "Context") -> str:
+def _not_kept(name: str, kind: Kind, ctx: Context) -> str:
     """Why the results cannot hold the extra of this name of networks of this kind; empty if they can."""
     without = [network for network in kind.networks if name in LISTS and name not in network.keeps]
     if without:

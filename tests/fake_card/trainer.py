@@ -13,8 +13,9 @@ from tests.fake_card import VARIABLE
 from trainables.basics import CardUnusable
 from trainables.cell import Cell
 from trainables.engines import DescentEngine
+from trainables.metrics.base import Probed
 from trainables.tasks.base import Array
-from trainables.trainers.base import Measures, Probed
+from trainables.trainers.base import Measures
 
 _asked = json.loads(os.environ[VARIABLE])
 _rng = random.Random(f"{_asked['seed']} {time.time_ns()} {os.getpid()}")

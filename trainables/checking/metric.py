@@ -14,10 +14,9 @@ from trainables.checking.task import N
 from trainables.checking.tensors import noise, one_thread
 from trainables.checking.values import fresh_generator, reseeded, same, shown
 from trainables.metrics import Probe, Requested
-from trainables.metrics.base import MOST
+from trainables.metrics.base import MOST, Probed
 from trainables.tasks.base import Array
 from trainables.tensors import as_inputs, as_tensors, features_of, settled
-from trainables.trainers.base import Probed
 
 
 def check_metric(asked: Requested, cell: Cell) -> list[Finding]:

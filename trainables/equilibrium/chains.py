@@ -19,9 +19,8 @@ from trainables.equilibrium.probing import Measured, chosen
 from trainables.equilibrium.result import EquilibriumResult
 from trainables.equilibrium.sampler import Sampler, Step
 from trainables.equilibrium.setting import JUMPS_BELOW, Setting
-from trainables.metrics.base import Probe
+from trainables.metrics.base import Probe, Probed
 from trainables.streams import stream, stream_owner
-from trainables.trainers.base import Probed
 
 SPECIALISED_SHARE, SPECIALISED_AT = 0.25, 1.5
 """Share of a layer's neurons that start specialised, and their w.w*. Both are larger than at equilibrium [Rubin25 App. E.1]."""

@@ -3,16 +3,13 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
 from sweepkit.declarations.metric import Condition, Metric
 from trainables.cell import Cell
 from trainables.streams import initial_parameters
-
-if TYPE_CHECKING:
-    from trainables.trainers.base import Probed
 
 Array = np.ndarray[Any, Any]
 
@@ -25,6 +22,16 @@ FEATURES: Condition = (("features", ("yes",)), *ANSWERS_ONCE)
 """Networks that give the features of their last hidden layer."""
 
 
+class Probed(NamedTuple):
+    """One network evaluated at some inputs, for metrics; all arrays are on the host."""
+
+    outputs: Array
+    """(n,) or (n, K)."""
+    features: Array | None
+    """(n, m), activations of the last hidden layer; None for a network that has none."""
+    parameters: dict[str, Array]
+
+
 @dataclass(frozen=True, eq=False)
 class Probe:
     """A network, or a sample of a posterior, at its probe set: the fresh test examples of this evaluation, of a trained network
@@ -33,7 +40,7 @@ class Probe:
     cell: Cell
     examples: Callable[[], tuple[Array, Array]]
     """Draws the probe set."""
-    at: "Callable[[Array], Probed]"
+    at: Callable[[Array], Probed]
     """The network as it is now at other inputs (n, input_dim)."""
     at_start: Callable[[Array], Array | None]
     """The features (n, m) at initialisation, at other inputs."""
@@ -43,7 +50,7 @@ class Probe:
         return self.examples()
 
     @cached_property
-    def _seen(self) -> "Probed":
+    def _seen(self) -> Probed:
         return self.at(self.inputs)
 
     @cached_property

@@ -3,25 +3,46 @@
 from collections.abc import Callable, Sequence
 from functools import cache, lru_cache, partial
 from math import isfinite, isnan
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 import numpy as np
 
 from sweepkit.console.words import in_a_line
 from trainables.cell import Cell
-from trainables.metrics.base import MOST, Array, Probe, Requested, requested_metric
+from trainables.metrics.base import MOST, Array, Probe, Probed, Requested, requested_metric
 from trainables.result import number
 from trainables.streams import initial_parameters, stream, stream_owner, tests_of
 from trainables.tasks.base import Task
 
-if TYPE_CHECKING:
-    from trainables.trainers.run import PackRun
+
+class Measurable(Protocol):
+    """A trainer, as measurements see it."""
+
+    def probed(self, c: int) -> Callable[[Array], Probed]:
+        """The network of cell c as it is now: its values at inputs that it is called with."""
+
+
+class Run(Protocol):
+    """A pack in training, `trainables.trainers.run.PackRun`, as measurements see it."""
+
+    @property
+    def cells(self) -> Sequence[Cell]: ...
+
+    @property
+    def step(self) -> int: ...
+
+    @property
+    def trainer(self) -> Measurable: ...
+
+    def watched(self, c: int) -> dict[str, tuple[Array, str]]:
+        """Metrics of cell c that were measured at each evaluation, and the errors that ended their measurement."""
+
 
 Value = float | list[float | None] | None
 """A metric's value, or its values per evaluation, eigenfunction or example; None where it is undefined."""
 
 
-def measured(run: "PackRun", c: int, names: Sequence[str]) -> tuple[dict[str, Value], dict[str, str]]:
+def measured(run: Run, c: int, names: Sequence[str]) -> tuple[dict[str, Value], dict[str, str]]:
     """Values of these metrics of trained cell c, and the errors of those that failed, each by the metric's name.
 
     They are measured on the test examples of the last step; those of a metric per evaluation were measured at each of them.
@@ -37,7 +58,7 @@ def measured(run: "PackRun", c: int, names: Sequence[str]) -> tuple[dict[str, Va
     return values, failures
 
 
-def values_of(run: "PackRun", c: int, names: Sequence[str]) -> tuple[dict[str, Value], dict[str, str]]:
+def values_of(run: Run, c: int, names: Sequence[str]) -> tuple[dict[str, Value], dict[str, str]]:
     """Values of these metrics for cell c as it is now, and the errors of those that failed, each by the metric's name."""
     return values_at(lambda: probe_of(run, c), names)
 
@@ -79,7 +100,7 @@ def _checked(asked: Requested, value: Any) -> float | None:
     return number(value)
 
 
-def probe_of(run: "PackRun", c: int) -> Probe:
+def probe_of(run: Run, c: int) -> Probe:
     """The network of cell c of a pack at its probe set, the test examples of the last step."""
     cell = run.cells[c]
     network = cache(partial(run.trainer.probed, c))  # its weights are put together once, if a metric asks

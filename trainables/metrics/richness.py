@@ -23,7 +23,7 @@ from trainables.streams import probe_set, stream_owner
 from trainables.tasks.base import Task
 
 if TYPE_CHECKING:
-    from trainables.trainers.base import Probed
+    from trainables.metrics.base import Probed
 
 _SEVERAL: Condition = (("outputs", ("several",)),)
 

@@ -12,7 +12,7 @@ from trainables.training.base import Family
 if TYPE_CHECKING:
     from torch import Tensor
 
-    from trainables.cell import Cell
+    from trainables.spec import CellSpec
     from trainables.tasks.base import Task
     from trainables.training.base import Training
 
@@ -88,7 +88,7 @@ class Network(Part):
         """True if an output depends on the other examples of its batch in training, as with batch norm; see `settled`."""
         return False
 
-    def check(self, cell: "Cell") -> None:
+    def check(self, cell: "CellSpec") -> None:
         """ValueError if the network does not fit the cell's task or training."""
         task = cell.task
         if task.inputs not in self.takes:
@@ -127,11 +127,11 @@ class Network(Part):
         """Factors of the learning rate by parameter, as the parametrisation requires; parameters not named have factor 1."""
         return {}
 
-    def init(self, rng: np.random.Generator, cell: "Cell") -> "dict[str, Array]":
+    def init(self, rng: np.random.Generator, cell: "CellSpec") -> "dict[str, Array]":
         """Initial parameters of ONE network by name, drawn from `rng`, float32 or float64."""
         raise NotImplementedError
 
-    def apply(self, parameters: "dict[str, Tensor]", x: "Tensor", cell: "Cell") -> "Tensor":
+    def apply(self, parameters: "dict[str, Tensor]", x: "Tensor", cell: "CellSpec") -> "Tensor":
         """g of ONE network at inputs x (n, input_dim): (n,) for one output, else (n, K); plain PyTorch without loops over n.
         For a task with T answers an example: (n T, K), see `answers_each`.
 
@@ -140,12 +140,12 @@ class Network(Part):
         """
         raise NotImplementedError
 
-    def features(self, parameters: "dict[str, Tensor]", x: "Tensor", cell: "Cell") -> "Tensor | None":
+    def features(self, parameters: "dict[str, Tensor]", x: "Tensor", cell: "CellSpec") -> "Tensor | None":
         """Activations (n, m) of ONE network's last hidden layer; None for a network that has none. Without this method a grid
         cannot ask for richness of the network."""
         return None
 
-    def settled(self, parameters: "dict[str, Tensor]", x: "Tensor", cell: "Cell") -> "dict[str, Tensor]":
+    def settled(self, parameters: "dict[str, Tensor]", x: "Tensor", cell: "CellSpec") -> "dict[str, Tensor]":
         """The parameters as evaluation gives them to `apply` and `features`, for a network that `mixes_examples`.
 
         It adds what training takes from its batch, such as a mean, here taken from training inputs x (n, input_dim). So an output
@@ -153,7 +153,7 @@ class Network(Part):
         """
         return parameters
 
-    def n_parameters(self, cell: "Cell") -> int:
+    def n_parameters(self, cell: "CellSpec") -> int:
         """How many numbers the parameters hold; counted in a first draw unless a network overrides this."""
         shape = (type(self), cell.shape())
         if shape not in _COUNTED:
@@ -161,27 +161,27 @@ class Network(Part):
             _COUNTED[shape] = sum(np.asarray(values).size for values in drawn.values())
         return _COUNTED[shape]
 
-    def n_products(self, cell: "Cell") -> int:
+    def n_products(self, cell: "CellSpec") -> int:
         """How many products of a parameter and a number one example takes, for predictions of time."""
         return self.n_parameters(cell)
 
-    def n_activations(self, cell: "Cell") -> int:
+    def n_activations(self, cell: "CellSpec") -> int:
         """How many activations one example has, for predictions of time and memory."""
         return 4 * self.width
 
-    def passes(self, cells: "Sequence[Cell]", on_cpu: bool) -> Passes | None:
+    def passes(self, cells: "Sequence[CellSpec]", on_cpu: bool) -> Passes | None:
         """A faster way to outputs and gradients of these networks, on a CPU or a GPU; None for torch.func.vmap of `apply` and
         autograd."""
         return None
 
 
-def own_passes(cells: "Sequence[Cell]", on_cpu: bool) -> Passes | None:
+def own_passes(cells: "Sequence[CellSpec]", on_cpu: bool) -> Passes | None:
     """Passes that the networks' own class defines; None if it inherits them, as it may compute something else."""
     network = cells[0].network
     return network.passes(cells, on_cpu) if "passes" in vars(type(network)) else None
 
 
-def held(cells: "Sequence[Cell]") -> set[str]:
+def held(cells: "Sequence[CellSpec]") -> set[str]:
     """Names of parameters that no step changes in any of these networks."""
     rates = [cell.network.rates(cell.training) for cell in cells]
     return {name for name in rates[0] if all(of.get(name) == 0 for of in rates)}

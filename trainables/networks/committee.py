@@ -17,7 +17,7 @@ from trainables.training.descent import Descent
 if TYPE_CHECKING:
     from torch import Tensor
 
-    from trainables.cell import Cell
+    from trainables.spec import CellSpec
     from trainables.training.base import Training
 
 
@@ -38,16 +38,16 @@ class Committee(Network):
         """A neuron's gradient is 1/width, so that it moves equally far at any width."""
         return {} if isinstance(training, Descent) and training.is_normalised else {"w": float(self.width)}
 
-    def init(self, rng: np.random.Generator, cell: "Cell") -> dict[str, Array]:
+    def init(self, rng: np.random.Generator, cell: "CellSpec") -> dict[str, Array]:
         """w (D, m), float32."""
         from trainables.kernels.draws import standard_normal  # here, so that reading a grid does not wait for numba
 
         d = cell.task.input_dim
         return {"w": standard_normal(rng, (d, self.width)) * np.float32(d**-0.5)}
 
-    def apply(self, parameters: "dict[str, Tensor]", x: "Tensor", cell: "Cell") -> "Tensor":
+    def apply(self, parameters: "dict[str, Tensor]", x: "Tensor", cell: "CellSpec") -> "Tensor":
         return self.features(parameters, x, cell).mean(-1)
 
-    def features(self, parameters: "dict[str, Tensor]", x: "Tensor", cell: "Cell") -> "Tensor":
+    def features(self, parameters: "dict[str, Tensor]", x: "Tensor", cell: "CellSpec") -> "Tensor":
         h = x @ parameters["w"]
         return h + self.curvature / 2 * h.square()

@@ -23,7 +23,7 @@ from trainables.parts import NOT_SEARCHED
 if TYPE_CHECKING:
     from torch import Tensor
 
-    from trainables.cell import Cell
+    from trainables.spec import CellSpec
     from trainables.tasks.base import Task
 
 NORM_EPSILON = 1e-5
@@ -47,7 +47,7 @@ class Conv(Layered):
             raise ValueError(f"must be odd, so that a filter has a pixel in its middle, not {kernel_size}")
         return kernel_size
 
-    def check(self, cell: "Cell") -> None:
+    def check(self, cell: "CellSpec") -> None:
         super().check(cell)
         if cell.task.image_shape is None:
             from trainables.tasks.base import names_of_images
@@ -75,25 +75,25 @@ class Conv(Layered):
             sides.append((-(-height // self.stride), -(-width // self.stride)))
         return sides
 
-    def fans(self, cell: "Cell") -> list[tuple[int, int]]:
+    def fans(self, cell: "CellSpec") -> list[tuple[int, int]]:
         assert cell.task.image_shape is not None
         height, width = self.maps(cell.task)[-1]
         channels = [cell.task.image_shape[0], *[self.width] * (self.depth - 1)]
         readout = height * width * self.width, cell.task.n_outputs
         return [*((self.kernel_size**2 * before, self.width) for before in channels), readout]
 
-    def features(self, parameters: "dict[str, Tensor]", x: "Tensor", cell: "Cell") -> "Tensor":
+    def features(self, parameters: "dict[str, Tensor]", x: "Tensor", cell: "CellSpec") -> "Tensor":
         """(n, height x width x channels) of the last layer, the channels of a position side by side."""
         return self._hidden(parameters, x, cell).permute(0, 2, 3, 1).flatten(1)
 
-    def settled(self, parameters: Parameters, x: "Tensor", cell: "Cell") -> Parameters:
+    def settled(self, parameters: Parameters, x: "Tensor", cell: "CellSpec") -> Parameters:
         """The parameters, and `mean1`, `var1`, ... of each batch norm over inputs x."""
         measured: Parameters = {}
         if self.batch_norm:
             self._hidden(parameters, x, cell, measured)
         return parameters | measured
 
-    def _hidden(self, parameters: Parameters, x: "Tensor", cell: "Cell", measured: Parameters | None = None) -> "Tensor":
+    def _hidden(self, parameters: Parameters, x: "Tensor", cell: "CellSpec", measured: Parameters | None = None) -> "Tensor":
         """h_depth (n, channels, height, width). A batch norm takes the statistics that `parameters` hold, else those of x; with
         `measured` those of x, which it notes there."""
         h = cell.task.as_images(x)
@@ -106,7 +106,7 @@ class Conv(Layered):
             h = self.phi(z)
         return h
 
-    def _filtered(self, parameters: Parameters, h: "Tensor", layer: int, cell: "Cell") -> "Tensor":
+    def _filtered(self, parameters: Parameters, h: "Tensor", layer: int, cell: "CellSpec") -> "Tensor":
         """c_l W_l h. Rows of W_l are in the order row, column, channel of a filter, so that the channels of a pixel lie side by
         side in memory: a CPU convolves such arrays the fastest."""
         from torch.nn.functional import conv2d
@@ -116,12 +116,12 @@ class Conv(Layered):
         z = conv2d(h, filters, stride=self.stride, padding=k // 2)
         return z * self.factors(cell)[layer - 1] if self.parametrisation == "ntk" else z
 
-    def n_products(self, cell: "Cell") -> int:
+    def n_products(self, cell: "CellSpec") -> int:
         *filters, readout = self.fans(cell)
         positions = map(prod, self.maps(cell.task)[1:])
         return prod(readout) + sum(n * prod(fan) for n, fan in zip(positions, filters, strict=True))
 
-    def n_activations(self, cell: "Cell") -> int:
+    def n_activations(self, cell: "CellSpec") -> int:
         return self.width * sum(map(prod, self.maps(cell.task)[1:]))
 
 

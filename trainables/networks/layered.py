@@ -25,7 +25,7 @@ from trainables.training.descent import Descent
 if TYPE_CHECKING:
     from torch import Tensor
 
-    from trainables.cell import Cell
+    from trainables.spec import CellSpec
     from trainables.training.base import Training
 
 Activation = Literal["relu", "tanh", "erf", "linear", "quadratic"]
@@ -50,12 +50,12 @@ class Layered(Network):
     trained: Annotated[Literal["all", "last"], Field(title="trained layers")] = "all"
     """`last`: the hidden layers stay as they were drawn, so the features do not change."""
 
-    def check(self, cell: "Cell") -> None:
+    def check(self, cell: "CellSpec") -> None:
         super().check(cell)
         if self.bias_scale and not self.bias:
             raise ValueError(f"bias_scale = {self.bias_scale:g} wants bias: true; without it there are no biases")
 
-    def fans(self, cell: "Cell") -> list[tuple[int, int]]:
+    def fans(self, cell: "CellSpec") -> list[tuple[int, int]]:
         """(fan-in, fan-out) of each layer."""
         raise NotImplementedError
 
@@ -63,7 +63,7 @@ class Layered(Network):
         """Initial values of a layer's parameters besides its weights by their names, such as b; each has a number per neuron."""
         return {"b": 0.0} if self.bias else {}
 
-    def factors(self, cell: "Cell") -> list[float]:
+    def factors(self, cell: "CellSpec") -> list[float]:
         """c_l of each layer."""
         return [fan_in**-0.5 if self.parametrisation == "ntk" else 1.0 for fan_in, _ in self.fans(cell)]
 
@@ -81,7 +81,7 @@ class Layered(Network):
             return {f"w{layer}": 1 / m for layer in range(2, last + 1)}
         return {"w1": m, f"w{last}": 1 / m, **{f"{name}{layer}": m for layer in range(1, last) for name in self.vectors(layer)}}
 
-    def init(self, rng: np.random.Generator, cell: "Cell") -> dict[str, Array]:
+    def init(self, rng: np.random.Generator, cell: "CellSpec") -> dict[str, Array]:
         """w1, w2, ... (fan-in, fan-out), the readout's last, and the vectors of each layer (fan-out,), float32."""
         from trainables.kernels.draws import standard_normal  # here, so that reading a grid does not wait for numba
 
@@ -96,12 +96,12 @@ class Layered(Network):
                 drawn[f"b{layer}"] = standard_normal(rng, (fan_out,)) * np.float32(self.bias_scale)
         return drawn
 
-    def apply(self, parameters: "dict[str, Tensor]", x: "Tensor", cell: "Cell") -> "Tensor":
+    def apply(self, parameters: "dict[str, Tensor]", x: "Tensor", cell: "CellSpec") -> "Tensor":
         h = self.features(parameters, x, cell)
         assert h is not None
         return answered(self.layer(parameters, h, self.depth + 1, cell), cell.task)
 
-    def layer(self, parameters: "dict[str, Tensor]", h: "Tensor", layer: int, cell: "Cell") -> "Tensor":
+    def layer(self, parameters: "dict[str, Tensor]", h: "Tensor", layer: int, cell: "CellSpec") -> "Tensor":
         """z_l (n, fan-out) of a layer that sums over all numbers of h (n, fan-in)."""
         z = h @ parameters[f"w{layer}"]
         if self.parametrisation == "ntk":
@@ -123,5 +123,5 @@ class Layered(Network):
             case _:
                 assert_never(self.activation)
 
-    def n_parameters(self, cell: "Cell") -> int:
+    def n_parameters(self, cell: "CellSpec") -> int:
         return sum((fan_in + len(self.vectors(layer))) * fan_out for layer, (fan_in, fan_out) in enumerate(self.fans(cell), 1))

@@ -19,8 +19,8 @@ from torch import Tensor
 from trainables.networks.base import Parameters
 
 if TYPE_CHECKING:
-    from trainables.cell import Cell
-    from trainables.networks.mlp import MLP
+    from trainables.networks.layered import Layered
+    from trainables.spec import CellSpec
 
 
 FEW = 16
@@ -30,7 +30,7 @@ FEW = 16
 class Layers:
     """C networks of one shape; implements Passes."""
 
-    def __init__(self, network: "MLP", cell: "Cell") -> None:
+    def __init__(self, network: "Layered", cell: "CellSpec") -> None:
         self.network, self.cell = network, cell
         self.activation, self.has_bias, self.factors = network.activation, network.bias, network.factors(cell)
         self.squeezed = cell.task.n_outputs == 1

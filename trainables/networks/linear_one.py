@@ -9,7 +9,7 @@ from trainables.networks.base import Array, Network, answered
 if TYPE_CHECKING:
     from torch import Tensor
 
-    from trainables.cell import Cell
+    from trainables.spec import CellSpec
 
 
 class LinearOne(Network):
@@ -20,8 +20,8 @@ class LinearOne(Network):
 
     width: ClassVar[int] = 1  # type: ignore[misc]  # no key: there are no hidden neurons
 
-    def init(self, rng: np.random.Generator, cell: "Cell") -> dict[str, Array]:
+    def init(self, rng: np.random.Generator, cell: "CellSpec") -> dict[str, Array]:
         return {"w": np.zeros((cell.task.input_dim, cell.task.n_outputs), np.float32)}
 
-    def apply(self, parameters: "dict[str, Tensor]", x: "Tensor", cell: "Cell") -> "Tensor":
+    def apply(self, parameters: "dict[str, Tensor]", x: "Tensor", cell: "CellSpec") -> "Tensor":
         return answered(x @ parameters["w"], cell.task)

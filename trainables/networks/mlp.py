@@ -22,7 +22,7 @@ from trainables.networks.layered import Layered
 if TYPE_CHECKING:
     from torch import Tensor
 
-    from trainables.cell import Cell
+    from trainables.spec import CellSpec
 
 
 class MLP(Layered):
@@ -32,7 +32,7 @@ class MLP(Layered):
 
     start: Annotated[Literal["gaussian", "balanced"], Field(title="initial weights")] = "gaussian"
 
-    def check(self, cell: "Cell") -> None:
+    def check(self, cell: "CellSpec") -> None:
         super().check(cell)
         if self.start == "gaussian":
             return
@@ -42,7 +42,7 @@ class MLP(Layered):
             sizes = f"inputs ({cell.task.input_dim}) and width ({self.width})"
             raise ValueError(f"start: balanced needs at least as many {sizes} as outputs ({cell.task.n_outputs})")
 
-    def init(self, rng: np.random.Generator, cell: "Cell") -> dict[str, Array]:
+    def init(self, rng: np.random.Generator, cell: "CellSpec") -> dict[str, Array]:
         drawn = super().init(rng, cell)
         if self.start == "gaussian":
             return drawn
@@ -53,19 +53,19 @@ class MLP(Layered):
             drawn[f"w{layer}"] = (self.init_scale * before @ after.T).astype(np.float32)
         return drawn
 
-    def fans(self, cell: "Cell") -> list[tuple[int, int]]:
+    def fans(self, cell: "CellSpec") -> list[tuple[int, int]]:
         sizes = [cell.task.input_dim, *[self.width] * self.depth, cell.task.n_outputs]
         return list(pairwise(sizes))
 
-    def features(self, parameters: "dict[str, Tensor]", x: "Tensor", cell: "Cell") -> "Tensor":
+    def features(self, parameters: "dict[str, Tensor]", x: "Tensor", cell: "CellSpec") -> "Tensor":
         for layer in range(1, self.depth + 1):
             x = self.phi(self.layer(parameters, x, layer, cell))
         return x
 
-    def n_activations(self, cell: "Cell") -> int:
+    def n_activations(self, cell: "CellSpec") -> int:
         return self.depth * self.width
 
-    def passes(self, cells: "Sequence[Cell]", on_cpu: bool) -> Passes:
+    def passes(self, cells: "Sequence[CellSpec]", on_cpu: bool) -> Passes:
         from trainables.networks.layers import Layers
 
         return Layers(self, cells[0])

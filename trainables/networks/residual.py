@@ -14,7 +14,7 @@ from trainables.networks.base import Array, Network, answered
 if TYPE_CHECKING:
     from torch import Tensor
 
-    from trainables.cell import Cell
+    from trainables.spec import CellSpec
 
 
 class Residual(Network):
@@ -26,7 +26,7 @@ class Residual(Network):
     width: Annotated[int, Field(ge=1)]
     depth: Annotated[int, Field(ge=1, le=64, title="hidden layers")] = 4
 
-    def init(self, rng: np.random.Generator, cell: "Cell") -> dict[str, Array]:
+    def init(self, rng: np.random.Generator, cell: "CellSpec") -> dict[str, Array]:
         from trainables.kernels.draws import standard_normal  # here, so that reading a grid does not wait for numba
 
         m, d = self.width, cell.task.input_dim
@@ -35,10 +35,10 @@ class Residual(Network):
             drawn[f"w{layer}"] = standard_normal(rng, (m, m)) * np.float32(m**-0.5)
         return drawn | {"a": standard_normal(rng, (m, cell.task.n_outputs)) * np.float32(m**-0.5)}
 
-    def apply(self, parameters: "dict[str, Tensor]", x: "Tensor", cell: "Cell") -> "Tensor":
+    def apply(self, parameters: "dict[str, Tensor]", x: "Tensor", cell: "CellSpec") -> "Tensor":
         return answered(self.features(parameters, x, cell) @ parameters["a"], cell.task)
 
-    def features(self, parameters: "dict[str, Tensor]", x: "Tensor", cell: "Cell") -> "Tensor":
+    def features(self, parameters: "dict[str, Tensor]", x: "Tensor", cell: "CellSpec") -> "Tensor":
         h = x @ parameters["w0"]
         for layer in range(1, self.depth + 1):
             h = h + h.relu() @ parameters[f"w{layer}"] * self.depth**-0.5

@@ -8,7 +8,7 @@ from trainables.networks.base import Network
 from trainables.training.base import Family
 
 if TYPE_CHECKING:
-    from trainables.cell import Cell
+    from trainables.spec import CellSpec
 
 
 class Sampled(Network):
@@ -27,7 +27,7 @@ class Sampled(Network):
     width1: Annotated[int | None, Field(ge=2)] = None
     """N1, the neurons of the first hidden layer; only three-layer networks have it."""
 
-    def check(self, cell: "Cell") -> None:
+    def check(self, cell: "CellSpec") -> None:
         super().check(cell)
         if (self.width1 is None) == (self.name == "erf3"):
             lacking = "erf3 has two widths: width1, of its first layer, is missing"
@@ -64,7 +64,7 @@ class CNN(Sampled):
 
     name: ClassVar[str] = "cnn"
 
-    def check(self, cell: "Cell") -> None:
+    def check(self, cell: "CellSpec") -> None:
         super().check(cell)
         if cell.task.patch_length is None:
             raise ValueError(f"a cnn needs a task with a patch; {cell.task.name} has none here")
@@ -76,7 +76,7 @@ class Attention(Sampled):
 
     name: ClassVar[str] = "attention"
 
-    def check(self, cell: "Cell") -> None:
+    def check(self, cell: "CellSpec") -> None:
         super().check(cell)
         if cell.task.patch_length is None:
             raise ValueError(f"attention needs a task with tokens, such as token_pairs; {cell.task.name} has none here")

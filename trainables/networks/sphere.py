@@ -16,7 +16,7 @@ from trainables.networks.base import Array, Network
 if TYPE_CHECKING:
     from torch import Tensor
 
-    from trainables.cell import Cell
+    from trainables.spec import CellSpec
     from trainables.training.base import Training
 
 
@@ -29,7 +29,7 @@ class Sphere(Network):
 
     width: Annotated[int, Field(ge=2, multiple_of=2)]
 
-    def check(self, cell: "Cell") -> None:
+    def check(self, cell: "CellSpec") -> None:
         super().check(cell)
         if cell.task.name != "hermite":
             raise ValueError(f"network sphere has the polynomial of task hermite, and task {cell.task.name} has none; take mlp")
@@ -37,16 +37,16 @@ class Sphere(Network):
     def rates(self, training: "Training") -> dict[str, float]:
         return {"w": self.width / 2}
 
-    def init(self, rng: np.random.Generator, cell: "Cell") -> dict[str, Array]:
+    def init(self, rng: np.random.Generator, cell: "CellSpec") -> dict[str, Array]:
         """w (d, width), float32, columns of length near 1."""
         d = cell.task.input_dim
         return {"w": rng.standard_normal((d, self.width), dtype=np.float32) / np.float32(d**0.5)}
 
-    def apply(self, parameters: "dict[str, Tensor]", x: "Tensor", cell: "Cell") -> "Tensor":
+    def apply(self, parameters: "dict[str, Tensor]", x: "Tensor", cell: "CellSpec") -> "Tensor":
         h = self.features(parameters, x, cell)
         return (h[:, ::2].mean(1) - h[:, 1::2].mean(1)).contiguous()
 
-    def features(self, parameters: "dict[str, Tensor]", x: "Tensor", cell: "Cell") -> "Tensor":
+    def features(self, parameters: "dict[str, Tensor]", x: "Tensor", cell: "CellSpec") -> "Tensor":
         w = parameters["w"]
         z = (x @ w) / w.norm(dim=0)
         before, h = z * 0 + 1, z  # normalised: sqrt(n + 1) h_{n+1} = z h_n - sqrt(n) h_{n-1}

@@ -17,7 +17,7 @@ from trainables.networks.base import Array, Network
 if TYPE_CHECKING:
     from torch import Tensor
 
-    from trainables.cell import Cell
+    from trainables.spec import CellSpec
     from trainables.tasks.base import Task
 
 
@@ -51,7 +51,7 @@ class TwoLayer(Network):
             return float(own)
         return float(np.sqrt(task.norm_dim))
 
-    def init(self, rng: np.random.Generator, cell: "Cell") -> dict[str, Array]:
+    def init(self, rng: np.random.Generator, cell: "CellSpec") -> dict[str, Array]:
         """w (D, m) and a (m,), float32. Of one seed, truncated weights are the normal ones, except for those in the tails."""
         from trainables.kernels.draws import redraw_tails, standard_normal  # here: reading a grid does not wait for numba
 
@@ -63,11 +63,11 @@ class TwoLayer(Network):
         redraw_tails(rng, a, TAIL)
         return {"w": w * scale, "a": a * np.float32(self.width**-0.5 / TRUNCATED_SD)}
 
-    def n_parameters(self, cell: "Cell") -> int:
+    def n_parameters(self, cell: "CellSpec") -> int:
         return (cell.task.input_dim + 1) * self.width
 
-    def apply(self, parameters: "dict[str, Tensor]", x: "Tensor", cell: "Cell") -> "Tensor":
+    def apply(self, parameters: "dict[str, Tensor]", x: "Tensor", cell: "CellSpec") -> "Tensor":
         return (x @ parameters["w"]).relu() @ parameters["a"]
 
-    def features(self, parameters: "dict[str, Tensor]", x: "Tensor", cell: "Cell") -> "Tensor":
+    def features(self, parameters: "dict[str, Tensor]", x: "Tensor", cell: "CellSpec") -> "Tensor":
         return (x @ parameters["w"]).relu()

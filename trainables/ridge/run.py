@@ -10,12 +10,11 @@ import numpy as np
 from sweepkit.strings.ridge import coefficients
 from trainables.basics import Array
 from trainables.cell import Cell
-from trainables.metrics.base import Probe, is_per_evaluation
+from trainables.metrics.base import Probe, Probed, is_per_evaluation
 from trainables.metrics.measuring import Value, values_at
 from trainables.networks.solved.kernels import LastLayer
 from trainables.result import CellResult
 from trainables.streams import stream, stream_owner, tests_of, weights_owner
-from trainables.trainers.base import Probed
 from trainables.training.ridge import Ridge
 
 

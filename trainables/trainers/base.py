@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, ClassVar, NamedTuple, Protocol
 import numpy as np
 
 from trainables.cell import Cell
+from trainables.metrics.base import Probed
 from trainables.streams import BLOCK_STEPS, stream, stream_owner, tests_of, weights_owner
 from trainables.tasks.base import Array
 
@@ -24,16 +25,6 @@ class Measures(NamedTuple):
     """(C, m), norm of the smaller half of a neuron's weights over that of the larger."""
     activation_change: Array | None
     """(C,)."""
-
-
-class Probed(NamedTuple):
-    """One network evaluated at some inputs, for metrics; all arrays are on the host."""
-
-    outputs: Array
-    """(n,) or (n, K)."""
-    features: Array | None
-    """(n, m), activations of the last hidden layer; None for a network that has none."""
-    parameters: dict[str, Array]
 
 
 class Trainer(Protocol):

@@ -10,8 +10,9 @@ from torch import Tensor
 from trainables.cell import Cell
 from trainables.kernels.dense import outputs
 from trainables.kernels.sizes import CHUNK, TOGETHER
+from trainables.metrics.base import Probed
 from trainables.tasks.base import Array
-from trainables.trainers.base import Groups, Measures, Probed
+from trainables.trainers.base import Groups, Measures
 from trainables.trainers.card.staging import in_turn
 from trainables.trainers.centred import centred_output, compared_halves, draw_initial
 from trainables.trainers.products import product

@@ -14,9 +14,10 @@ from torch import Tensor
 from torch.nn.functional import binary_cross_entropy_with_logits
 
 from trainables.cell import Cell
+from trainables.metrics.base import Probed
 from trainables.streams import BLOCK_STEPS, stream
 from trainables.tasks.base import Array
-from trainables.trainers.base import Groups, Measures, Probed, blocks
+from trainables.trainers.base import Groups, Measures, blocks
 from trainables.trainers.centred import compared_halves, draw_initial
 from trainables.trainers.scores import scored
 

@@ -5,8 +5,9 @@ from collections.abc import Callable, Sequence
 import torch
 from torch import Tensor
 
+from trainables.metrics.base import Probed
 from trainables.tasks.base import Array
-from trainables.trainers.base import Measures, Probed
+from trainables.trainers.base import Measures
 from trainables.trainers.ensemble import Ensemble
 
 

@@ -8,7 +8,7 @@ from sweepkit.declarations.omitted import Loss as Loss
 from trainables.parts import Part
 
 if TYPE_CHECKING:
-    from trainables.cell import Cell
+    from trainables.spec import CellSpec
     from trainables.tasks.base import Task
 
 Family = Literal["descent", "sampling", "ridge"]
@@ -42,7 +42,7 @@ class Training(Part):
         """Test examples of the last evaluation."""
         return self.test_size
 
-    def check(self, cell: "Cell") -> None:
+    def check(self, cell: "CellSpec") -> None:
         """ValueError if the training cannot train the cell's network on the cell's task."""
 
     @classmethod

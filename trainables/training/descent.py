@@ -14,7 +14,7 @@ from trainables.training.schedules import CONSTANT, schedule_of, spelled
 if TYPE_CHECKING:
     from torch import Tensor
 
-    from trainables.cell import Cell
+    from trainables.spec import CellSpec
     from trainables.tasks.base import Task
 
 _FULL = WORDS["batch"][FULL_BATCH]
@@ -90,7 +90,7 @@ class Descent(Training):
     def last_test_size(self) -> int:
         return self.final_test_size or self.test_size
 
-    def check(self, cell: "Cell") -> None:
+    def check(self, cell: "CellSpec") -> None:
         if cell.task.n_train == 0:
             raise ValueError(f"training {self.name} learns from examples, and task {cell.task.name} has P = 0 of them")
         if self.is_full_batch and cell.task.n_train is None:
@@ -129,7 +129,7 @@ class Descent(Training):
             return task.n_train or 0
         raise NotImplementedError
 
-    def rate(self, cell: "Cell") -> float:
+    def rate(self, cell: "CellSpec") -> float:
         """Learning rate of the cell's parameters, before the factors of `Network.rates` and of `lr_schedule`.
 
         The gradient is proportional to 1/epsilon, and so is the change of the output per change of the parameters. So SGD's rate
@@ -194,7 +194,7 @@ class Minibatch(Descent):
     ] = 128  # fmt: skip
     per_step: Annotated[Literal["batch", "epoch"], Field(title="what a step takes", json_schema_extra=NOT_SEARCHED)] = "batch"
 
-    def check(self, cell: "Cell") -> None:
+    def check(self, cell: "CellSpec") -> None:
         if self.takes_epochs and cell.task.n_train is None:
             raise ValueError(f"per_step: epoch takes a training set of P examples, and task {cell.task.name} has none")
         super().check(cell)

@@ -6,7 +6,7 @@ prior       hidden weights N(0, 1/fan-in), readouts N(0, v), v = 1/N (standard s
 steps       HMC trajectories of each chain; the first half is burn-in and enters no measure
 """
 
-from typing import TYPE_CHECKING, Annotated, ClassVar, Literal, cast
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 from pydantic import Field, model_validator
 
@@ -14,8 +14,7 @@ from trainables.parts import NOT_SEARCHED
 from trainables.training.base import Family, Loss, Precision, Training
 
 if TYPE_CHECKING:
-    from trainables.cell import Cell
-    from trainables.networks.sampled import Sampled
+    from trainables.spec import CellSpec
 
 EQUILIBRIUM_VERSION = "3"
 """Raised whenever the same cell would give other numbers: posterior, sampler, measures."""
@@ -75,7 +74,7 @@ class Langevin(Training):
         """Trajectories that adapt the step and enter no measure."""
         return self.steps // 2
 
-    def check(self, cell: "Cell") -> None:
+    def check(self, cell: "CellSpec") -> None:
         if cell.task.n_train is None:
             hint = "; give P" if "P" in type(cell.task).model_fields else ""
             raise ValueError(f"training langevin takes a training set of P examples, and task {cell.task.name} has none{hint}")
@@ -83,10 +82,10 @@ class Langevin(Training):
             raise ValueError(f"training langevin takes labels 0 and 1 or real targets, and those of {cell.task.name} are classes")
         if self.loss == "cross_entropy" and cell.task.targets != "binary":
             raise ValueError(f"loss cross_entropy needs labels, and the targets of {cell.task.name} are real numbers; take mse")
-        self._check_starts(cast("Sampled", cell.network))
+        self._check_starts(cell.network)
 
-    def _check_starts(self, network: "Sampled") -> None:
-        """ValueError unless equally many chains start in each way."""
+    def _check_starts(self, network: Any) -> None:
+        """ValueError unless equally many chains of the network, a `trainables.networks.sampled.Sampled`, start in each way."""
         patterns = 2**network.n_hidden
         if self.explored == "last" and self.chains % 2:
             raise ValueError(f"chains ({self.chains}) must be even: half start from the prior, half with every layer specialised")

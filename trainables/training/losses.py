@@ -15,7 +15,7 @@ from torch import Tensor
 from torch.nn.functional import binary_cross_entropy_with_logits, cross_entropy
 
 if TYPE_CHECKING:
-    from trainables.cell import Cell
+    from trainables.spec import CellSpec
 
 OfBatch = Callable[[Tensor, Tensor], Tensor]
 """A function of outputs f (..., B) or (..., B, K) and targets y of B examples."""
@@ -36,7 +36,7 @@ class Loss(NamedTuple):
         return self.each(f, y).mean(-1, dtype=torch.float64), self.right(f, y).sum(-1, dtype=torch.float64)
 
 
-def loss_of(cell: "Cell") -> Loss:
+def loss_of(cell: "CellSpec") -> Loss:
     """The loss of the cell's training on the targets of its task. A real prediction is neither right nor wrong but NaN."""
     targets, has_components = cell.task.targets, cell.task.n_outputs > 1
     if cell.loss == "cross_entropy" and targets == "binary":

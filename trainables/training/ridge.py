@@ -11,7 +11,7 @@ from pydantic import Field
 from trainables.training.base import Family, Loss, Precision, Training
 
 if TYPE_CHECKING:
-    from trainables.cell import Cell
+    from trainables.spec import CellSpec
 
 
 class Ridge(Training):
@@ -29,7 +29,7 @@ class Ridge(Training):
     ridge: Annotated[float, Field(gt=0, title="ridge lambda")] = 1e-4
     test_size: Annotated[int, Field(ge=1)] = 1024
 
-    def check(self, cell: "Cell") -> None:
+    def check(self, cell: "CellSpec") -> None:
         if not cell.task.n_train:
             raise ValueError(f"training ridge takes a training set of P examples, and task {cell.task.name} has none here")
         if cell.task.targets != "real":

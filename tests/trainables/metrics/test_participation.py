@@ -4,10 +4,9 @@ import numpy as np
 import pytest
 
 from trainables.cell import cell_of
-from trainables.metrics.base import Probe
+from trainables.metrics.base import Probe, Probed
 from trainables.metrics.participation import participation
 from trainables.tasks import SameDifferent
-from trainables.trainers.base import Probed
 
 CELL = cell_of(SameDifferent(L=4, d=8), width=16, gamma=1.0, seed=0)
 

@@ -12,12 +12,11 @@ from sweepkit.store.views import fetch
 from trainables.cell import cell_of
 from trainables.engines import descent_engine
 from trainables.metrics import Probe, base, metric_groups, requested_metric
-from trainables.metrics.base import MOST, metric
+from trainables.metrics.base import MOST, Probed, metric
 from trainables.metrics.measuring import measured, probe_of
 from trainables.richness import alignment
 from trainables.streams import probe_set, stream_owner
 from trainables.tasks import Clusters, SameDifferent
-from trainables.trainers.base import Probed
 from trainables.trainers.run import PackRun
 
 NAMES = metric_groups()["richness"].members

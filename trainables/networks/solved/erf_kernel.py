@@ -13,7 +13,7 @@ from trainables.networks.base import Array
 from trainables.networks.solved.kernels import LastLayer
 
 if TYPE_CHECKING:
-    from trainables.cell import Cell
+    from trainables.spec import CellSpec
 
 ARCSINE = 20.0
 """Cost of an arcsine, in products."""
@@ -27,14 +27,14 @@ class ErfKernel(LastLayer):
 
     width: ClassVar[int] = 1  # type: ignore[misc]  # no key: it is infinite, and costs nothing
 
-    def grams(self, x: Array, others: Array, cell: "Cell", rng: np.random.Generator) -> tuple[Array, Array]:
+    def grams(self, x: Array, others: Array, cell: "CellSpec", rng: np.random.Generator) -> tuple[Array, Array]:
         ours, theirs = (_shrunk(inputs) for inputs in (x, others))
         return _arcsine(ours @ ours.T), _arcsine(theirs @ ours.T)
 
-    def of_entry(self, cell: "Cell") -> float:
+    def of_entry(self, cell: "CellSpec") -> float:
         return cell.task.input_dim + ARCSINE
 
-    def held(self, cell: "Cell") -> int:
+    def held(self, cell: "CellSpec") -> int:
         return cell.task.input_dim + cell.task.input_dim // 2
 
 

@@ -23,7 +23,7 @@ from trainables.networks.base import Array, Network
 from trainables.training.base import Family
 
 if TYPE_CHECKING:
-    from trainables.cell import Cell
+    from trainables.spec import CellSpec
 
 B1, B2 = 1.0, 0.5
 """phi(t) = cos(b1 t + b2)."""
@@ -38,31 +38,31 @@ class LastLayer(Network):
 
     family: ClassVar[Family] = "ridge"
 
-    def grams(self, x: Array, others: Array, cell: "Cell", rng: np.random.Generator) -> tuple[Array, Array]:
+    def grams(self, x: Array, others: Array, cell: "CellSpec", rng: np.random.Generator) -> tuple[Array, Array]:
         """The kernel between training inputs x (n, k), (n, n), and between others (m, k) and x, (m, n), both float64."""
         raise NotImplementedError
 
-    def few(self, cell: "Cell") -> bool:
+    def few(self, cell: "CellSpec") -> bool:
         """True if the last layer sees fewer numbers than there are examples, and `seen_of` gives them."""
         return False
 
-    def seen_of(self, x: Array, others: Array, cell: "Cell", rng: np.random.Generator) -> tuple[Array, Array]:
+    def seen_of(self, x: Array, others: Array, cell: "CellSpec", rng: np.random.Generator) -> tuple[Array, Array]:
         """Float64 inputs of the last layer for training inputs x, (n, N), and others, (m, N): where they are `few` they make the
         smaller system."""
         raise NotImplementedError
 
-    def n_seen(self, cell: "Cell") -> int:
+    def n_seen(self, cell: "CellSpec") -> int:
         """How many numbers the last layer sees of an example, where they are `few`."""
         return self.width
 
-    def n_products(self, cell: "Cell") -> int:
+    def n_products(self, cell: "CellSpec") -> int:
         return 0
 
-    def of_entry(self, cell: "Cell") -> float:
+    def of_entry(self, cell: "CellSpec") -> float:
         """Cost of one entry of the kernel's matrix, in products, beside the `n_products` of its examples."""
         return float(self.width)
 
-    def held(self, cell: "Cell") -> int:
+    def held(self, cell: "CellSpec") -> int:
         """Numbers of the size of float64 that are held of an example, float32 inputs of vectors among them."""
         return self.width
 
@@ -83,19 +83,19 @@ class Kernel(OfStrings):
     name: ClassVar[str] = "kernel"
     width: ClassVar[int] = 1  # type: ignore[misc]  # no key: it is infinite, and costs nothing
 
-    def check(self, cell: "Cell") -> None:
+    def check(self, cell: "CellSpec") -> None:
         super().check(cell)
         most = getattr(cell.task, "most_wildcards", 0)  # as with `regular` below
         if most > MOST_WILDCARDS:
             raise ValueError(f"network kernel is computed for at most {MOST_WILDCARDS} wildcards, and a template here has {most}")
 
-    def of_entry(self, cell: "Cell") -> float:
+    def of_entry(self, cell: "CellSpec") -> float:
         return OF_PAIR
 
-    def held(self, cell: "Cell") -> int:
+    def held(self, cell: "CellSpec") -> int:
         return 0
 
-    def grams(self, x: Array, others: Array, cell: "Cell", rng: np.random.Generator) -> tuple[Array, Array]:
+    def grams(self, x: Array, others: Array, cell: "CellSpec", rng: np.random.Generator) -> tuple[Array, Array]:
         regular = getattr(cell.task, "regular", ())  # a task of tokens without regular ones need not say so
         patterns = sorted({pattern_of(string, regular) for strings in (x, others) for string in strings}, key=str)
         kernel = StringKernel(tuple(patterns), self.beta, self.position, self.activation, B1, B2)
@@ -112,12 +112,12 @@ class Features(OfStrings):
     heads: Annotated[int, Field(ge=1, title="heads")] = 64
     head_dim: Annotated[int, Field(ge=1, title="dimension of a head")] = 32
 
-    def grams(self, x: Array, others: Array, cell: "Cell", rng: np.random.Generator) -> tuple[Array, Array]:
+    def grams(self, x: Array, others: Array, cell: "CellSpec", rng: np.random.Generator) -> tuple[Array, Array]:
         drawn = self.init(rng, cell)
         ours, theirs = (self.seen(drawn, strings).astype(np.float64) for strings in (x, others))
         return ours @ ours.T, theirs @ ours.T
 
-    def init(self, rng: np.random.Generator, cell: "Cell") -> dict[str, Array]:
+    def init(self, rng: np.random.Generator, cell: "CellSpec") -> dict[str, Array]:
         d, inner, m = self.embedding, self.heads * self.head_dim, self.width
         shapes = {
             "E": (cell.task.n_tokens, d), "pos": (cell.task.input_dim + 1, d), "cls": (d,),
@@ -160,6 +160,6 @@ class Features(OfStrings):
 
         return np.asarray(erf(u))
 
-    def n_products(self, cell: "Cell") -> int:
+    def n_products(self, cell: "CellSpec") -> int:
         d, inner, k = self.embedding, self.heads * self.head_dim, cell.task.input_dim + 1
         return self.heads * k * d * 2 + 2 * d * inner + d * self.width

@@ -13,7 +13,7 @@ from trainables.networks.base import Array
 from trainables.networks.solved.kernels import LastLayer
 
 if TYPE_CHECKING:
-    from trainables.cell import Cell
+    from trainables.spec import CellSpec
 
 
 class LinearRegression(LastLayer):
@@ -23,14 +23,14 @@ class LinearRegression(LastLayer):
     takes: ClassVar[tuple[str, ...]] = ("vector",)
     width: ClassVar[int] = 1  # type: ignore[misc]  # no key: there are no hidden neurons
 
-    def grams(self, x: Array, others: Array, cell: "Cell", rng: np.random.Generator) -> tuple[Array, Array]:
+    def grams(self, x: Array, others: Array, cell: "CellSpec", rng: np.random.Generator) -> tuple[Array, Array]:
         x, others = x.astype(np.float64), others.astype(np.float64)
         return x @ x.T, others @ x.T
 
-    def of_entry(self, cell: "Cell") -> float:
+    def of_entry(self, cell: "CellSpec") -> float:
         return float(cell.task.input_dim)
 
-    def held(self, cell: "Cell") -> int:
+    def held(self, cell: "CellSpec") -> int:
         return cell.task.input_dim + cell.task.input_dim // 2
 
 
@@ -42,25 +42,25 @@ class RandomFeatures(LastLayer):
 
     width: Annotated[int, Field(ge=1)]
 
-    def grams(self, x: Array, others: Array, cell: "Cell", rng: np.random.Generator) -> tuple[Array, Array]:
+    def grams(self, x: Array, others: Array, cell: "CellSpec", rng: np.random.Generator) -> tuple[Array, Array]:
         ours, theirs = self.seen_of(x, others, cell, rng)
         return ours @ ours.T, theirs @ ours.T
 
-    def few(self, cell: "Cell") -> bool:
+    def few(self, cell: "CellSpec") -> bool:
         return self.width < (cell.task.n_train or 0)
 
-    def seen_of(self, x: Array, others: Array, cell: "Cell", rng: np.random.Generator) -> tuple[Array, Array]:
+    def seen_of(self, x: Array, others: Array, cell: "CellSpec", rng: np.random.Generator) -> tuple[Array, Array]:
         drawn = self.init(rng, cell)["f"]
         return (x @ drawn).astype(np.float64), (others @ drawn).astype(np.float64)
 
-    def init(self, rng: np.random.Generator, cell: "Cell") -> dict[str, Array]:
+    def init(self, rng: np.random.Generator, cell: "CellSpec") -> dict[str, Array]:
         """F transposed, (d, N) float32."""
         from trainables.kernels.draws import standard_normal  # here, so that reading a grid does not wait for numba
 
         return {"f": standard_normal(rng, (cell.task.input_dim, self.width)) / np.float32(self.width**0.5)}
 
-    def n_products(self, cell: "Cell") -> int:
+    def n_products(self, cell: "CellSpec") -> int:
         return cell.task.input_dim * self.width
 
-    def held(self, cell: "Cell") -> int:
+    def held(self, cell: "CellSpec") -> int:
         return self.width + cell.task.input_dim // 2

@@ -19,7 +19,7 @@ from trainables.networks.base import Array
 from trainables.networks.solved.kernels import LastLayer
 
 if TYPE_CHECKING:
-    from trainables.cell import Cell
+    from trainables.spec import CellSpec
 
 ANGLE = 60.0
 """Cost of an entry's angle with its sine and cosine, in products."""
@@ -33,13 +33,13 @@ class Tangent(LastLayer):
 
     width: Annotated[int, Field(ge=1)]
 
-    def grams(self, x: Array, others: Array, cell: "Cell", rng: np.random.Generator) -> tuple[Array, Array]:
+    def grams(self, x: Array, others: Array, cell: "CellSpec", rng: np.random.Generator) -> tuple[Array, Array]:
         drawn = {name: values.astype(np.float64) for name, values in self.init(rng, cell).items()}
         x, others = x.astype(np.float64), others.astype(np.float64)
         ours, theirs = self._seen(x, drawn), self._seen(others, drawn)
         return self._kernel(x, ours, x, ours), self._kernel(others, theirs, x, ours)
 
-    def init(self, rng: np.random.Generator, cell: "Cell") -> dict[str, Array]:
+    def init(self, rng: np.random.Generator, cell: "CellSpec") -> dict[str, Array]:
         """w (d, m), b (m,) and a (m,), float32, in the order in which `mlp` draws them."""
         from trainables.kernels.draws import standard_normal  # here, so that reading a grid does not wait for numba
 
@@ -57,13 +57,13 @@ class Tangent(LastLayer):
         products = active @ others_active.T + (x @ others.T + 1) * (gate @ others_gate.T)
         return products / self.width + 1
 
-    def n_products(self, cell: "Cell") -> int:
+    def n_products(self, cell: "CellSpec") -> int:
         return cell.task.input_dim * self.width
 
-    def of_entry(self, cell: "Cell") -> float:
+    def of_entry(self, cell: "CellSpec") -> float:
         return 2.0 * self.width + cell.task.input_dim
 
-    def held(self, cell: "Cell") -> int:
+    def held(self, cell: "CellSpec") -> int:
         return 3 * self.width + cell.task.input_dim + cell.task.input_dim // 2
 
 
@@ -75,14 +75,14 @@ class TangentKernel(LastLayer):
 
     width: ClassVar[int] = 1  # type: ignore[misc]  # no key: it is infinite, and costs nothing
 
-    def grams(self, x: Array, others: Array, cell: "Cell", rng: np.random.Generator) -> tuple[Array, Array]:
+    def grams(self, x: Array, others: Array, cell: "CellSpec", rng: np.random.Generator) -> tuple[Array, Array]:
         x, others = x.astype(np.float64), others.astype(np.float64)
         return _arc_cosine(x, x), _arc_cosine(others, x)
 
-    def of_entry(self, cell: "Cell") -> float:
+    def of_entry(self, cell: "CellSpec") -> float:
         return cell.task.input_dim + ANGLE
 
-    def held(self, cell: "Cell") -> int:
+    def held(self, cell: "CellSpec") -> int:
         return cell.task.input_dim + cell.task.input_dim // 2
 
 

@@ -16,7 +16,7 @@ from trainables.networks.base import Network, answered
 if TYPE_CHECKING:
     from torch import Tensor
 
-    from trainables.cell import Cell
+    from trainables.spec import CellSpec
     from trainables.training.base import Training
 
 LN_EPSILON = 1e-5
@@ -52,7 +52,7 @@ class Attending(Network):
         """c of outputs that are tokens' logits."""
         return 1.0
 
-    def length(self, cell: "Cell") -> int:
+    def length(self, cell: "CellSpec") -> int:
         """Number of tokens that attend to one another."""
         return cell.task.input_dim
 
@@ -61,17 +61,17 @@ class Attending(Network):
         rates = {name: self.identity_rate if trained else 0.0 for name, trained in of_added.items()}
         return {f"{name}{layer}": rate for name, rate in rates.items() for layer in range(1, self.depth + 1)}
 
-    def apply(self, parameters: "dict[str, Tensor]", x: "Tensor", cell: "Cell") -> "Tensor":
+    def apply(self, parameters: "dict[str, Tensor]", x: "Tensor", cell: "CellSpec") -> "Tensor":
         features = self._read(parameters, x, cell)
         if cell.task.labels_are_tokens:
             return self.logit_factor * features @ parameters["E"].T
         return answered(features @ parameters["readout"] + parameters["bias"], cell.task)
 
-    def features(self, parameters: "dict[str, Tensor]", x: "Tensor", cell: "Cell") -> "Tensor | None":
+    def features(self, parameters: "dict[str, Tensor]", x: "Tensor", cell: "CellSpec") -> "Tensor | None":
         """Output of the last LN at the token that the readout takes, (n, embedding); None if it takes each token."""
         return self._read(parameters, x, cell) if cell.task.n_answers == 1 else None
 
-    def _read(self, parameters: "dict[str, Tensor]", x: "Tensor", cell: "Cell") -> "Tensor":
+    def _read(self, parameters: "dict[str, Tensor]", x: "Tensor", cell: "CellSpec") -> "Tensor":
         """Outputs of the last LN at the tokens that the readout takes: (n T, embedding) for T answers a string."""
         from torch.nn.functional import layer_norm
 
@@ -81,7 +81,7 @@ class Attending(Network):
         normed = layer_norm(h[:, -1] if cell.task.n_answers == 1 else h.reshape(-1, d), (d,), eps=LN_EPSILON)
         return normed * parameters["gain_last"] + parameters["shift_last"] if "gain_last" in parameters else normed
 
-    def _reads_one(self, cell: "Cell") -> bool:
+    def _reads_one(self, cell: "CellSpec") -> bool:
         """True if the last layer is computed for the last token alone."""
         return cell.task.n_answers == 1 and not self.has_biases
 
@@ -138,13 +138,13 @@ class Attending(Network):
         """The last axis as (heads, head_dim)."""
         return rows.reshape(*rows.shape[:-1], self.heads, self.head_dim)
 
-    def n_parameters(self, cell: "Cell") -> int:
+    def n_parameters(self, cell: "CellSpec") -> int:
         d, inner, m, k = self.embedding, self.heads * self.head_dim, self.width, cell.task.n_outputs
         in_layer = 4 * d + 4 * d * inner + 2 * self.heads + 2 * d * m + m + d
         rows = cell.task.n_tokens + self.length(cell)
         return rows * d + self.depth * in_layer + (0 if cell.task.labels_are_tokens else (d + 1) * k)
 
-    def n_products(self, cell: "Cell") -> int:
+    def n_products(self, cell: "CellSpec") -> int:
         length, inner = self.length(cell), self.heads * self.head_dim
         a_place = 4 * self.embedding * inner + 2 * self.embedding * self.width
         of_layer = length * (a_place + 2 * length * inner)
@@ -152,7 +152,7 @@ class Attending(Network):
         readout = self.embedding * cell.task.n_outputs * cell.task.n_answers
         return (self.depth - 1) * of_layer + of_last + readout
 
-    def n_activations(self, cell: "Cell") -> int:
+    def n_activations(self, cell: "CellSpec") -> int:
         length, inner = self.length(cell), self.heads * self.head_dim
         outputs = 0 if cell.task.n_answers == 1 else cell.task.n_answers * cell.task.n_outputs
         beside = 2 * self.width + 8 * self.embedding

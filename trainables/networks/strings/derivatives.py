@@ -20,8 +20,8 @@ from trainables.networks.strings.attending import LN_EPSILON
 from trainables.networks.strings.softmax import as_array, scale_of
 
 if TYPE_CHECKING:
-    from trainables.cell import Cell
-    from trainables.networks.strings.transformer import Transformer
+    from trainables.networks.strings.attending import Attending
+    from trainables.spec import CellSpec
 
 Back = Callable[[Tensor], Tensor]
 """Gradients of a function's inputs from those of its outputs. It writes those of parameters where they belong."""
@@ -51,9 +51,10 @@ class Pairs(NamedTuple):
 class Derivatives:
     """C transformers of one shape that read one token of short strings; implements Passes, and is called under torch.no_grad."""
 
-    def __init__(self, cells: "Sequence[Cell]") -> None:
-        self.cell, network = cells[0], cells[0].network
-        self.network: Transformer = network  # type: ignore[assignment]
+    def __init__(self, cells: "Sequence[CellSpec]", reads_cls: bool) -> None:
+        self.cell = cells[0]
+        self.network: Attending = cells[0].network
+        self.reads_cls = reads_cls
         self.held = held(cells)
         """Factors of identities that no network of the pack trains: they stay 0, and their terms are left out."""
         self.x: Tensor | None = None
@@ -94,7 +95,7 @@ class Derivatives:
         return OneNetwork(self.network, self.cell, theta, gradients, self.held)
 
     def _pairs(self, x: Tensor) -> Pairs:
-        return Pairs.of(x, self.cell.task.n_tokens, self.network.read_from == "cls")
+        return Pairs.of(x, self.cell.task.n_tokens, self.reads_cls)
 
     def _answered(self, g: Tensor) -> Tensor:
         return g if self.cell.task.labels_are_tokens else answered(g, self.cell.task)
@@ -103,7 +104,7 @@ class Derivatives:
 class OneNetwork:
     """One network: its parameters, and the arrays into which their gradients are written."""
 
-    def __init__(self, network: "Transformer", cell: "Cell", theta: Parameters, gradients: Parameters, held: set[str]) -> None:
+    def __init__(self, network: "Attending", cell: "CellSpec", theta: Parameters, gradients: Parameters, held: set[str]) -> None:
         self.network, self.theta, self.gradients, self.held = network, theta, gradients, held
         self.labels_are_tokens = cell.task.labels_are_tokens
 

@@ -22,7 +22,7 @@ from trainables.networks.base import Array
 from trainables.networks.strings.attending import Attending
 
 if TYPE_CHECKING:
-    from trainables.cell import Cell
+    from trainables.spec import CellSpec
 
 DEVIATION = 0.02
 """Standard deviation of initial weights."""
@@ -66,7 +66,7 @@ class GPT2(Attending):
     def origin(self) -> str:
         return "-".join([self.name, *map(str, self._shape)]) if self._given else self.name
 
-    def check(self, cell: "Cell") -> None:
+    def check(self, cell: "CellSpec") -> None:
         super().check(cell)
         if not self._given:
             return
@@ -82,7 +82,7 @@ class GPT2(Attending):
             sizes = f"heads = {self.heads}, head_dim = {self.head_dim} and embedding = {self.embedding}"
             raise ValueError(f"pretrained: true wants heads times head_dim to be the embedding, and here {sizes}")
 
-    def init(self, rng: np.random.Generator, cell: "Cell") -> dict[str, Array]:
+    def init(self, rng: np.random.Generator, cell: "CellSpec") -> dict[str, Array]:
         d, inner, m, task = self.embedding, self.heads * self.head_dim, self.width, cell.task
         draw = partial(_drawn, rng, self.depth)
         take = draw if self._given is None else partial(_of_file, self._given)
@@ -109,7 +109,7 @@ class GPT2(Attending):
             theta["readout"], theta["bias"] = draw("readout.weight", d, task.n_outputs), draw("readout.bias", task.n_outputs)
         return theta
 
-    def _words(self, rng: np.random.Generator, cell: "Cell") -> Array:
+    def _words(self, rng: np.random.Generator, cell: "CellSpec") -> Array:
         """E (n_tokens, embedding)."""
         n = cell.task.n_tokens
         if self._given is None:
@@ -117,7 +117,7 @@ class GPT2(Attending):
         words = taken(self._given, "wte.weight", (self._given.n_tokens, self.embedding))
         return words[:n] if cell.task.tokens_are_words else words[rng.permutation(len(words))[:n]]
 
-    def n_parameters(self, cell: "Cell") -> int:
+    def n_parameters(self, cell: "CellSpec") -> int:
         return super().n_parameters(cell) + self.depth * (3 * self.heads * self.head_dim + self.embedding) + 2 * self.embedding
 
 

@@ -20,7 +20,7 @@ from trainables.networks.strings.uniform import uniform
 if TYPE_CHECKING:
     from torch import Tensor
 
-    from trainables.cell import Cell
+    from trainables.spec import CellSpec
 
 
 class LSTM(Recurrent):
@@ -28,7 +28,7 @@ class LSTM(Recurrent):
 
     name: ClassVar[str] = "lstm"
 
-    def init(self, rng: np.random.Generator, cell: "Cell") -> dict[str, Array]:
+    def init(self, rng: np.random.Generator, cell: "CellSpec") -> dict[str, Array]:
         """E; w_in (embedding, 4 width) with b_in, w_h (width, 4 width) with b_h; readout (width, n_outputs) and bias."""
         d, m, outputs = self.embedding, self.width, cell.task.n_outputs
         return {
@@ -41,7 +41,7 @@ class LSTM(Recurrent):
             "bias": uniform(rng, m, outputs),
         }
 
-    def features(self, parameters: "dict[str, Tensor]", x: "Tensor", cell: "Cell") -> "Tensor":
+    def features(self, parameters: "dict[str, Tensor]", x: "Tensor", cell: "CellSpec") -> "Tensor":
         """h_k (n, width)."""
         of_tokens = parameters["E"][x] @ parameters["w_in"] + parameters["b_in"]
         h = c = of_tokens.new_zeros(len(x), self.width)
@@ -51,12 +51,12 @@ class LSTM(Recurrent):
             h = o.sigmoid() * c.tanh()
         return h
 
-    def n_parameters(self, cell: "Cell") -> int:
+    def n_parameters(self, cell: "CellSpec") -> int:
         d, m = self.embedding, self.width
         return cell.task.n_tokens * d + (d + m + 2) * 4 * m + (m + 1) * cell.task.n_outputs
 
-    def n_products(self, cell: "Cell") -> int:
+    def n_products(self, cell: "CellSpec") -> int:
         return cell.task.input_dim * (self.embedding + self.width) * 4 * self.width + self.width * cell.task.n_outputs
 
-    def n_activations(self, cell: "Cell") -> int:
+    def n_activations(self, cell: "CellSpec") -> int:
         return cell.task.input_dim * (self.embedding + 16 * self.width)

@@ -20,7 +20,7 @@ from trainables.networks.strings.uniform import uniform
 if TYPE_CHECKING:
     from torch import Tensor
 
-    from trainables.cell import Cell
+    from trainables.spec import CellSpec
 
 
 class OneHot(Network):
@@ -34,7 +34,7 @@ class OneHot(Network):
     equalities: Annotated[bool, Field(title="equalities of tokens as inputs")] = False
     """The k^2 numbers 1(x_i = x_j) are inputs as well, the paper's MLP + X X^T."""
 
-    def init(self, rng: np.random.Generator, cell: "Cell") -> dict[str, Array]:
+    def init(self, rng: np.random.Generator, cell: "CellSpec") -> dict[str, Array]:
         """w1 (k V, width), w2, ... (fan-in, fan-out), the readout's last; b1, ...; w_equal (k^2, width) for equalities."""
         k, m = cell.task.input_dim, self.width
         n_tokens, n_equal = k * cell.task.n_tokens, k * k * self.equalities
@@ -46,12 +46,12 @@ class OneHot(Network):
             drawn["w_equal"] = uniform(rng, n_tokens + n_equal, n_equal, m)
         return drawn
 
-    def apply(self, parameters: "dict[str, Tensor]", x: "Tensor", cell: "Cell") -> "Tensor":
+    def apply(self, parameters: "dict[str, Tensor]", x: "Tensor", cell: "CellSpec") -> "Tensor":
         last = self.depth + 1
         outputs = self.features(parameters, x, cell) @ parameters[f"w{last}"] + parameters[f"b{last}"]
         return answered(outputs, cell.task)
 
-    def features(self, parameters: "dict[str, Tensor]", x: "Tensor", cell: "Cell") -> "Tensor":
+    def features(self, parameters: "dict[str, Tensor]", x: "Tensor", cell: "CellSpec") -> "Tensor":
         """h_depth (n, width)."""
         from torch import arange
 
@@ -66,15 +66,15 @@ class OneHot(Network):
             h = (h @ parameters[f"w{layer}"] + parameters[f"b{layer}"]).relu()
         return h
 
-    def n_parameters(self, cell: "Cell") -> int:
+    def n_parameters(self, cell: "CellSpec") -> int:
         k, m = cell.task.input_dim, self.width
         first = k * cell.task.n_tokens + k * k * self.equalities + 1
         return first * m + (self.depth - 1) * (m + 1) * m + (m + 1) * cell.task.n_outputs
 
-    def n_products(self, cell: "Cell") -> int:
+    def n_products(self, cell: "CellSpec") -> int:
         k, m = cell.task.input_dim, self.width
         return (k + k * k * self.equalities) * m + (self.depth - 1) * m * m + m * cell.task.n_outputs
 
-    def n_activations(self, cell: "Cell") -> int:
+    def n_activations(self, cell: "CellSpec") -> int:
         k = cell.task.input_dim
         return (k + 2 * self.depth) * self.width + k * k * self.equalities

@@ -9,7 +9,7 @@ from trainables.networks.base import Network, answered
 if TYPE_CHECKING:
     from torch import Tensor
 
-    from trainables.cell import Cell
+    from trainables.spec import CellSpec
 
 
 class Recurrent(Network):
@@ -20,7 +20,7 @@ class Recurrent(Network):
     width: Annotated[int, Field(ge=1)] = 128
     embedding: Annotated[int, Field(ge=1, title="embedding dimension")] = 128
 
-    def apply(self, parameters: "dict[str, Tensor]", x: "Tensor", cell: "Cell") -> "Tensor":
+    def apply(self, parameters: "dict[str, Tensor]", x: "Tensor", cell: "CellSpec") -> "Tensor":
         features = self.features(parameters, x, cell)
         assert features is not None  # a subclass has some
         return answered(features @ parameters["readout"] + parameters["bias"], cell.task)

@@ -18,7 +18,7 @@ from trainables.networks.strings.uniform import uniform
 if TYPE_CHECKING:
     from torch import Tensor
 
-    from trainables.cell import Cell
+    from trainables.spec import CellSpec
 
 
 class RNN(Recurrent):
@@ -26,7 +26,7 @@ class RNN(Recurrent):
 
     name: ClassVar[str] = "rnn"
 
-    def init(self, rng: np.random.Generator, cell: "Cell") -> dict[str, Array]:
+    def init(self, rng: np.random.Generator, cell: "CellSpec") -> dict[str, Array]:
         """E; W as w_in (embedding, width) and w_h (width, width), with b; readout (width, n_outputs) and bias."""
         d, m, outputs = self.embedding, self.width, cell.task.n_outputs
         return {
@@ -38,7 +38,7 @@ class RNN(Recurrent):
             "bias": uniform(rng, m, outputs),
         }
 
-    def features(self, parameters: "dict[str, Tensor]", x: "Tensor", cell: "Cell") -> "Tensor":
+    def features(self, parameters: "dict[str, Tensor]", x: "Tensor", cell: "CellSpec") -> "Tensor":
         """h_k (n, width)."""
         of_tokens = parameters["E"][x] @ parameters["w_in"] + parameters["b"]
         h = of_tokens[:, 0].relu()
@@ -46,12 +46,12 @@ class RNN(Recurrent):
             h = (of_tokens[:, t] + h @ parameters["w_h"]).relu()
         return h
 
-    def n_parameters(self, cell: "Cell") -> int:
+    def n_parameters(self, cell: "CellSpec") -> int:
         d, m = self.embedding, self.width
         return cell.task.n_tokens * d + (d + m + 1) * m + (m + 1) * cell.task.n_outputs
 
-    def n_products(self, cell: "Cell") -> int:
+    def n_products(self, cell: "CellSpec") -> int:
         return cell.task.input_dim * (self.embedding + self.width) * self.width + self.width * cell.task.n_outputs
 
-    def n_activations(self, cell: "Cell") -> int:
+    def n_activations(self, cell: "CellSpec") -> int:
         return cell.task.input_dim * (self.embedding + 3 * self.width)

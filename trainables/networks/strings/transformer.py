@@ -27,7 +27,7 @@ from trainables.networks.strings.uniform import uniform
 if TYPE_CHECKING:
     from torch import Tensor
 
-    from trainables.cell import Cell
+    from trainables.spec import CellSpec
 
 
 class Transformer(Attending):
@@ -42,7 +42,7 @@ class Transformer(Attending):
     read_from: Annotated[Literal["cls", "last"], Field(title="token that is read")] = "cls"
     logits: Annotated[Literal["standard", "ntk", "mean_field"], Field(title="scale of the logits of tokens")] = "standard"
 
-    def check(self, cell: "Cell") -> None:
+    def check(self, cell: "CellSpec") -> None:
         super().check(cell)
         if self.attention_init == "mimetic" and self.head_dim > self.embedding:
             sizes = f"head_dim = {self.head_dim} and embedding = {self.embedding}"
@@ -60,11 +60,11 @@ class Transformer(Attending):
     def logit_factor(self) -> float:
         return float(self.embedding) ** -{"standard": 0.0, "ntk": 0.5, "mean_field": 1.0}[self.logits]
 
-    def length(self, cell: "Cell") -> int:
+    def length(self, cell: "CellSpec") -> int:
         """Number of tokens that attend to one another: those of the string, and CLS if there is one."""
         return super().length(cell) + (self.read_from == "cls")
 
-    def init(self, rng: np.random.Generator, cell: "Cell") -> dict[str, Array]:
+    def init(self, rng: np.random.Generator, cell: "CellSpec") -> dict[str, Array]:
         d, inner, m = self.embedding, self.heads * self.head_dim, self.width
 
         def normal(*shape: int) -> Array:
@@ -99,14 +99,18 @@ class Transformer(Attending):
             tokens = cat([tokens, parameters["cls"].expand(len(x), 1, self.embedding)], dim=1)
         return tokens
 
-    def passes(self, cells: "Sequence[Cell]", on_cpu: bool) -> Passes | None:
+    def passes(self, cells: "Sequence[CellSpec]", on_cpu: bool) -> Passes | None:
         from trainables.networks.strings.derivatives import Derivatives
         from trainables.networks.strings.softmax import SHORT
 
         cell = cells[0]
-        return Derivatives(cells) if on_cpu and self._reads_one(cell) and self.length(cell) <= SHORT else None
+        return (
+            Derivatives(cells, self.read_from == "cls")
+            if on_cpu and self._reads_one(cell) and self.length(cell) <= SHORT
+            else None
+        )
 
-    def n_parameters(self, cell: "Cell") -> int:
+    def n_parameters(self, cell: "CellSpec") -> int:
         return super().n_parameters(cell) + (self.embedding if self.read_from == "cls" else 0)
 
 

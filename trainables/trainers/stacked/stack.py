@@ -10,11 +10,12 @@ from torch.func import vmap
 
 from trainables.cell import Cell
 from trainables.kernels.sizes import TOGETHER
+from trainables.metrics.base import Probed
 from trainables.networks.base import Parameters, own_passes
 from trainables.result import scores_of
 from trainables.streams import BLOCK_STEPS, initial_parameters, measured_at_once, training_probe
 from trainables.tasks.base import Array
-from trainables.trainers.base import Groups, Measures, Probed, blocks
+from trainables.trainers.base import Groups, Measures, blocks
 from trainables.trainers.card.faults import take_every_digit
 from trainables.trainers.card.graphs import recorded
 from trainables.trainers.card.staging import Room, Staging, in_turn

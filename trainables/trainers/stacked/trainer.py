@@ -31,8 +31,9 @@ from torch import Tensor
 
 from trainables.allocator import keep_freed
 from trainables.cell import Cell
+from trainables.metrics.base import Probed
 from trainables.tasks.base import Array
-from trainables.trainers.base import Measures, Probed, Queued
+from trainables.trainers.base import Measures, Queued
 from trainables.trainers.stacked.stack import Stack
 
 
