@@ -18,8 +18,8 @@ from mkdocs.exceptions import PluginError
 from mkdocs.structure.files import File, Files
 from mkdocs.utils import get_relative_url
 
-from sweepkit.console.text.markdown import escaped
-from sweepkit.console.text.yaml_lines import read_yaml
+from sweepkit.console.escaping import escaped
+from sweepkit.console.yaml_lines import read_yaml
 
 sys.path.insert(0, str(Path(__file__).parent))  # MkDocs loads this file alone
 from mkdocs_checks import swallowed, unknown_elements

@@ -9,7 +9,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Results"]
 
-run_path(str(Path(__file__).parents[1] / "sweepkit" / "console" / "hidden.py"))  # a user's file may hide a package
+run_path(str(Path(__file__).parents[1] / "sweepkit" / "console" / "shadowing.py"))  # a user's file may hide a package
 
 
 def __getattr__(name: str) -> Any:

@@ -31,7 +31,7 @@ from analysis.data.selection import SEED, Selection, Value, axes, grid_keys, see
 from analysis.data.source import ResultsError, columns_of_views
 from analysis.overlays.overlays import Compute
 from sweepkit.console.words import listed, nearest, show
-from sweepkit.declarations.key import Key
+from sweepkit.declarations.columns import Key
 from sweepkit.declarations.keys import KEYS
 from sweepkit.declarations.synonyms import meant
 from sweepkit.shipped import page

@@ -17,7 +17,7 @@ from analysis.data.selection import Selection, grid_keys
 from analysis.data.source import ResultsError
 from analysis.overlays.overlays import Compute
 from sweepkit.console.words import capital, listed, nearest, show
-from sweepkit.declarations.metric import Metric
+from sweepkit.declarations.columns import Metric
 
 
 @dataclass(frozen=True)

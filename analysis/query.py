@@ -16,7 +16,7 @@ from rich.text import Text
 from analysis.data.source import existing
 from analysis.sql.statements import EXAMPLES, bound, checked, in_own_words
 from sweepkit.console.commands import command
-from sweepkit.console.printable import printable
+from sweepkit.console.escaping import printable
 from sweepkit.console.streams import answers, run_and_leave
 from sweepkit.console.terminal import stop
 from sweepkit.console.words import counted

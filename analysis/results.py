@@ -19,9 +19,9 @@ from analysis.laws import AskedLevel
 from analysis.overlays.waiting import computed, computed_within
 from analysis.scaling.thresholds import threshold_table
 from analysis.sql.statements import answer
-from sweepkit.console.plain import spelled
+from sweepkit.console.errors import spelled
 from sweepkit.console.words import listed, show
-from sweepkit.declarations.statistics import STATISTICS
+from sweepkit.declarations.metrics import STATISTICS
 from sweepkit.store.sql import quoted
 from sweepkit.store.views import run
 

@@ -28,7 +28,7 @@ from app.setting import name, one
 from app.shared import links, remembered
 from sweepkit.console.commands import sweep_command
 from sweepkit.console.words import counted
-from sweepkit.declarations.metric import Metric
+from sweepkit.declarations.columns import Metric
 from sweepkit.stats import Interval
 
 

@@ -17,7 +17,7 @@ from analysis.data.points import Setting, in_order, one_setting, varying
 from analysis.data.selection import Value
 from app.controls import choice
 from app.shared import remembered
-from sweepkit.declarations.omitted import FIRST_NETWORK
+from sweepkit.declarations.keys import FIRST_NETWORK
 
 _LAST = "_last_setting"
 

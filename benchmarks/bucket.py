@@ -19,8 +19,8 @@ from datetime import UTC, datetime
 
 from rich.console import Console
 
+from sweepkit.store.connections import close_kept
 from sweepkit.store.files import open_files
-from sweepkit.store.kept import close_kept
 from sweepkit.store.store import Store
 from sweepkit.store.upkeep.compact import compact
 from sweepkit.store.views import fetch

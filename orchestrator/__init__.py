@@ -5,7 +5,7 @@ from pathlib import Path
 from runpy import run_path
 from typing import TYPE_CHECKING, Any
 
-run_path(str(Path(__file__).parents[1] / "sweepkit" / "console" / "hidden.py"))  # a user's file may hide a package
+run_path(str(Path(__file__).parents[1] / "sweepkit" / "console" / "shadowing.py"))  # a user's file may hide a package
 
 if TYPE_CHECKING:
     from orchestrator.grid.load import Grid

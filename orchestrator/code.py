@@ -6,7 +6,7 @@ from functools import cache
 from importlib.metadata import version
 
 from sweepkit import FOLDER as ROOT
-from sweepkit.console.text.ends import unified
+from sweepkit.console.cache import unified
 from sweepkit.store.provenance import code_of
 
 TRAINS = ("orchestrator", "sweepkit", "trainables")

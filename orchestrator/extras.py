@@ -3,7 +3,7 @@
 import re
 from collections.abc import Collection
 
-from sweepkit.declarations.lists import LISTS
+from sweepkit.declarations.metrics import LISTS
 from trainables.metrics import requested_metric, requested_names
 
 

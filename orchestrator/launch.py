@@ -18,9 +18,9 @@ from orchestrator.grid.load import load_grid
 from orchestrator.grid.syntax.problems import GridError
 from orchestrator.ray.cluster_file import CODE, TOKEN, ClusterFile, ClusterFileError, load_cluster_file, uncommitted
 from orchestrator.secret import write_secret
-from sweepkit.console.codes import INTERRUPTED
 from sweepkit.console.commands import command as command_line
 from sweepkit.console.commands import joined
+from sweepkit.console.exit_codes import INTERRUPTED
 from sweepkit.console.extras import require
 from sweepkit.console.streams import run_and_leave
 from sweepkit.console.terminal import stop, told

@@ -4,10 +4,10 @@ from collections.abc import Iterable
 from typing import Any
 
 from orchestrator.grid.keys import keys_of
+from sweepkit.console.escaping import escaped
 from sweepkit.console.streams import run_and_leave
-from sweepkit.console.text.markdown import escaped
 from sweepkit.console.words import listed
-from sweepkit.declarations.metric import Metric
+from sweepkit.declarations.columns import Metric
 from sweepkit.declarations.metrics import METRICS
 from trainables.cell import default_of
 from trainables.metrics import metric_groups, requested_metric, requested_names

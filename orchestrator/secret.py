@@ -4,7 +4,7 @@ import os
 import tempfile
 from pathlib import Path
 
-from sweepkit.console.whole import sync
+from sweepkit.console.writing import sync
 
 
 def write_secret(path: Path, text: str) -> bool:

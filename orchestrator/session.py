@@ -35,8 +35,8 @@ from orchestrator.running.screens import screen_of
 from orchestrator.running.summary import report
 from orchestrator.running.work import Provenance, row_bytes
 from orchestrator.search.under_way import Searchers
-from sweepkit.console.codes import INTERRUPTED
-from sweepkit.console.plain import PlainError
+from sweepkit.console.errors import PlainError
+from sweepkit.console.exit_codes import INTERRUPTED
 from sweepkit.console.terminal import complain, err, told
 from sweepkit.console.words import counted, listed
 from sweepkit.store.files import ResultsError

@@ -6,7 +6,7 @@ from typing import Any
 import typer
 from rich.progress import Progress
 
-from sweepkit.console.printable import printable
+from sweepkit.console.escaping import printable
 from sweepkit.console.terminal import complain, err, stop
 from sweepkit.console.words import nearest
 from sweepkit.store.files import Files, ResultsError

@@ -15,9 +15,9 @@ from rich.table import Table
 from rich.text import Text
 
 from orchestrator.sharing import check_options, share_runs
+from sweepkit.console.command_groups import OptionsAnywhere
 from sweepkit.console.commands import command
-from sweepkit.console.groups import OptionsAnywhere
-from sweepkit.console.printable import printable
+from sweepkit.console.escaping import printable
 from sweepkit.console.streams import answers, run_and_leave
 from sweepkit.console.terminal import err, stop
 from sweepkit.console.words import IN_PART, counted, listed, nearest, show

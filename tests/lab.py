@@ -6,7 +6,7 @@ from pathlib import Path
 
 import yaml
 
-from sweepkit.console.text.yaml_lines import read_yaml
+from sweepkit.console.yaml_lines import read_yaml
 from tests.hosts import HOME, ROOT, SHARED, Hosts
 
 CHECKOUT = f"{HOME}/sweeps"

@@ -4,8 +4,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-from sweepkit.declarations.column import Kind
-from sweepkit.declarations.key import Key
+from sweepkit.declarations.columns import Key, Kind
 from sweepkit.store.files import Files, open_files
 
 START = datetime(2026, 1, 1, tzinfo=UTC)

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from orchestrator.grid.load import load_grid
-from sweepkit.console.text.yaml_lines import read_yaml
+from sweepkit.console.yaml_lines import read_yaml
 
 ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text()

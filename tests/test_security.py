@@ -22,7 +22,7 @@ from analysis.report.build import build
 from app.screens.home import _table
 from sweepkit.console import cache
 from sweepkit.console.cache import cache_folder
-from sweepkit.console.printable import printable
+from sweepkit.console.escaping import printable
 from sweepkit.store.files import ResultsError, open_files
 from sweepkit.store.schema import table_of
 from sweepkit.store.store import Store

@@ -12,7 +12,7 @@ import orchestrator
 from analysis import Results
 from mkdocs_checks import swallowed, unknown_elements
 from sweepkit.commands.main import SUBCOMMANDS
-from sweepkit.console.text.markdown import escaped
+from sweepkit.console.escaping import escaped
 
 ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]

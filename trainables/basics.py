@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from sweepkit.console.plain import PlainError
+from sweepkit.console.errors import PlainError
 
 if TYPE_CHECKING:
     from rich.console import Console

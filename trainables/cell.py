@@ -8,9 +8,8 @@ from typing import Annotated, Any, NamedTuple
 
 from pydantic import BaseModel, ConfigDict, Field, SerializeAsAny, model_validator
 
-from sweepkit.declarations.key import Key
-from sweepkit.declarations.keys import KEYS
-from sweepkit.declarations.omitted import FIRST_NETWORK, LEFT_OUT
+from sweepkit.declarations.columns import Key
+from sweepkit.declarations.keys import FIRST_NETWORK, KEYS, LEFT_OUT
 from trainables.networks import Network, TwoLayer, network_class
 from trainables.parts import Part, declared
 from trainables.tasks import Task

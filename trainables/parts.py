@@ -7,8 +7,7 @@ from typing import Any, ClassVar, Literal, Union, get_args, get_origin
 from pydantic import BaseModel, ConfigDict, JsonValue
 from pydantic.fields import FieldInfo
 
-from sweepkit.declarations.column import Kind
-from sweepkit.declarations.key import Key, Role
+from sweepkit.declarations.columns import Key, Kind, Role
 from sweepkit.declarations.keys import KEYS
 
 KINDS: dict[Any, Kind] = {int: "whole", float: "number", bool: "truth", str: "text"}

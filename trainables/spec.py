@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
-    from sweepkit.declarations.omitted import Loss
+    from sweepkit.declarations.keys import Loss
     from trainables.tasks.base import Task
 
 

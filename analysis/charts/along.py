@@ -15,9 +15,8 @@ from analysis.data.parts import with_parts
 from analysis.data.points import averaged, described, in_order, with_intervals
 from analysis.data.selection import Selection, Value, finite, statistics_sql
 from sweepkit.console.words import counted
-from sweepkit.declarations.key import Key
-from sweepkit.declarations.metric import Metric
-from sweepkit.declarations.statistics import STATISTICS
+from sweepkit.declarations.columns import Key, Metric
+from sweepkit.declarations.metrics import STATISTICS
 from sweepkit.stats import LEAST_MEDIAN
 from sweepkit.store.sql import quoted
 from sweepkit.store.views import declared, run

@@ -10,8 +10,7 @@ from analysis.charts.curves import styled
 from analysis.data.keys import gamma_once, title_of
 from analysis.data.selection import Selection, axes
 from sweepkit.console.words import shown
-from sweepkit.declarations.column import Column
-from sweepkit.declarations.key import Key
+from sweepkit.declarations.columns import Column, Key
 from sweepkit.declarations.keys import KEYS
 from sweepkit.store.sql import quoted
 from sweepkit.store.views import declared, run

@@ -12,9 +12,8 @@ import pandas as pd
 
 from analysis.data.keys import is_label, spoken, title_of, value_of
 from analysis.data.points import in_order, task_of
-from sweepkit.declarations.column import Column
+from sweepkit.declarations.columns import Column, Metric
 from sweepkit.declarations.keys import KEYS
-from sweepkit.declarations.metric import Metric
 
 __all__ = [
     "DASHES", "Look", "colour_of", "colours", "curves_chart", "hues", "log_axis", "styled", "title_of", "with_residuals", "x_of",

@@ -16,8 +16,8 @@ from analysis.data.points import Points, averaged, described, groups, not_defaul
 from analysis.data.selection import VERSION, Selection, Value, n_failed, points_sql
 from analysis.overlays import overlays
 from sweepkit.console.words import counted, listed, shown
-from sweepkit.declarations.key import Key
-from sweepkit.declarations.statistics import STATISTICS
+from sweepkit.declarations.columns import Key
+from sweepkit.declarations.metrics import STATISTICS
 from sweepkit.stats import FEW
 from sweepkit.store.sql import quoted
 

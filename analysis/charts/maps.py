@@ -7,7 +7,7 @@ import pandas as pd
 from analysis.charts.curves import DASHES, log_axis, styled
 from analysis.data.keys import title_of
 from analysis.data.points import least_accuracy, task_of
-from sweepkit.declarations.metric import Metric
+from sweepkit.declarations.columns import Metric
 from sweepkit.stats import PowerLaw, threshold
 
 

@@ -10,7 +10,7 @@ from analysis.data.keys import captioned
 from analysis.data.points import Points, described, one_setting, unusual
 from analysis.data.selection import Selection, Value, points_sql
 from sweepkit.console.words import counted
-from sweepkit.declarations.key import Key
+from sweepkit.declarations.columns import Key
 from sweepkit.declarations.keys import KEYS
 from sweepkit.stats import FEW
 

@@ -18,7 +18,7 @@ from analysis.data.measures import MEASURES, measures
 from analysis.data.progress.coverage import sweeps_with
 from analysis.overlays.registry import THEORIES
 from sweepkit.console.commands import sweep_command
-from sweepkit.console.text.yaml_lines import read_yaml
+from sweepkit.console.yaml_lines import read_yaml
 from sweepkit.declarations.metrics import METRICS
 from sweepkit.shipped import grid_file
 from sweepkit.store.views import declared

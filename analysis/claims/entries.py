@@ -9,7 +9,7 @@ import numpy as np
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from analysis.claims.papers import OURS, Place, place, rank
-from sweepkit.console.text.yaml_lines import read_yaml
+from sweepkit.console.yaml_lines import read_yaml
 
 PATHS = tuple(sorted((Path(__file__).resolve().parent / "statements").glob("*.yaml")))
 """The files of claims; a new one needs no other line."""

@@ -17,8 +17,7 @@ from analysis.data.parts import are_at_equilibrium
 from analysis.data.points import described, one_setting, seeds, unusual, varying
 from analysis.data.selection import Selection, grid_keys
 from sweepkit.console.words import counted, shown
-from sweepkit.declarations.column import Column
-from sweepkit.declarations.key import Key
+from sweepkit.declarations.columns import Column, Key
 from sweepkit.declarations.keys import KEYS
 from sweepkit.store.sql import literal, quoted
 from sweepkit.store.views import declared, fetch

@@ -13,7 +13,7 @@ from analysis.claims.entries import Claim
 from analysis.claims.remembered import CODE
 from analysis.claims.verdict import Checked, Measured, NotMeasured, Verdict
 from sweepkit.console.cache import digest
-from sweepkit.console.whole import write_whole
+from sweepkit.console.writing import write_whole
 from sweepkit.store.views import fetch
 
 FILE = "verdicts.json"

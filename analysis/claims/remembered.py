@@ -15,7 +15,7 @@ from analysis.claims.entries import PATHS
 from analysis.claims.verdict import JUDGES, Checked
 from sweepkit import FOLDER
 from sweepkit.console.cache import cache_folder, digest
-from sweepkit.console.whole import write_whole
+from sweepkit.console.writing import write_whole
 
 # Read once, at import: an edit made while the process runs must not name the verdicts of the old code.
 CODE = digest([*PATHS, *(file for room in JUDGES for file in (FOLDER / room).rglob("*.py"))])

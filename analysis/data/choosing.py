@@ -14,7 +14,7 @@ from analysis.data.parts import with_parts
 from analysis.data.points import Points, one_setting, settings_of
 from analysis.data.selection import Aggregates, Selection, Value
 from analysis.data.settings import Settings, distinct
-from sweepkit.declarations.column import Column
+from sweepkit.declarations.columns import Column
 
 
 def measures_of(results: str, selection: Selection) -> list[str]:

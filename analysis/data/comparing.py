@@ -8,8 +8,7 @@ import pandas as pd
 from analysis.data.parts import parts_alone, with_parts
 from analysis.data.points import Points, varying
 from analysis.data.selection import VERSION, Value
-from sweepkit.declarations.column import Column
-from sweepkit.declarations.key import Key
+from sweepkit.declarations.columns import Column, Key
 
 PARTS = ("task", "network", "training")
 """Keys that name the parts of a cell, each of which brings keys of its own."""

@@ -4,8 +4,7 @@ from collections.abc import Container, Iterable, Mapping
 from typing import Any, get_args
 
 from sweepkit.console.words import shown
-from sweepkit.declarations.column import Column
-from sweepkit.declarations.key import Key, Role
+from sweepkit.declarations.columns import Column, Key, Role
 from sweepkit.declarations.keys import KEYS, WORDS
 
 KINDS = ("degree", "leap", "capacity", "difficulty", "data_seed")

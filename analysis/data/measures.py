@@ -3,8 +3,7 @@
 from collections.abc import Collection, Iterable, Mapping
 
 from analysis.data.selection import grid_keys
-from sweepkit.declarations.column import Column
-from sweepkit.declarations.metric import Metric
+from sweepkit.declarations.columns import Column, Metric
 from sweepkit.declarations.metrics import METRICS
 from sweepkit.store.views import declared
 

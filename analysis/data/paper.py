@@ -7,7 +7,7 @@ import pandas as pd
 
 from analysis.data.parts import parts_of
 from sweepkit.declarations.evaluations import EVEN
-from sweepkit.declarations.omitted import FIRST_NETWORK, FIRST_SAMPLER, FIRST_TRAINING, LEFT_OUT
+from sweepkit.declarations.keys import FIRST_NETWORK, FIRST_SAMPLER, FIRST_TRAINING, LEFT_OUT
 
 PAPER: dict[str, Any] = {
     "width": 1024, "steps": 25000, "batch": 128, "eval_every": 1000, "eval_at": EVEN, "test_size": 1024, "base_lr": 0.1,

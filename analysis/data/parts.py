@@ -7,7 +7,7 @@ from typing import Any
 import pandas as pd
 
 from analysis.data.keys import value_of
-from sweepkit.declarations.omitted import FIRST_NETWORK, FIRST_SAMPLER, FIRST_TRAINING, LOSSES
+from sweepkit.declarations.keys import FIRST_NETWORK, FIRST_SAMPLER, FIRST_TRAINING, LOSSES
 
 _OF_SAMPLERS = ("kappa", "chains")
 """Keys that only networks drawn from a posterior have."""

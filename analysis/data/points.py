@@ -13,12 +13,9 @@ from analysis.data.paper import PAPER, TWO_LABELS, filled, settings
 from analysis.data.parts import are_at_equilibrium
 from analysis.data.selection import SEED, VERSION, Selection, Value, finite, grid_keys, points_sql
 from sweepkit.console.words import counted
-from sweepkit.declarations.column import Column
-from sweepkit.declarations.key import Key
-from sweepkit.declarations.keys import KEYS
-from sweepkit.declarations.metric import Metric
-from sweepkit.declarations.omitted import LEFT_OUT
-from sweepkit.declarations.statistics import SEEDS, STATISTICS
+from sweepkit.declarations.columns import Column, Key, Metric
+from sweepkit.declarations.keys import KEYS, LEFT_OUT
+from sweepkit.declarations.metrics import SEEDS, STATISTICS
 from sweepkit.stats import (
     FEW,
     LEAST_MEDIAN,

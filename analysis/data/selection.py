@@ -8,8 +8,7 @@ from typing import Any, Generic, TypeVar
 import duckdb
 import numpy as np
 
-from sweepkit.declarations.key import Key
-from sweepkit.declarations.metric import Metric
+from sweepkit.declarations.columns import Key, Metric
 from sweepkit.store.sql import literal, quoted
 from sweepkit.store.views import declared, once, run
 

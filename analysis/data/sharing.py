@@ -5,8 +5,7 @@ Each key declares whether it enters the streams (`declarations.Key.in_streams`);
 
 from collections.abc import Mapping
 
-from sweepkit.declarations.column import Column
-from sweepkit.declarations.key import Key
+from sweepkit.declarations.columns import Column, Key
 from sweepkit.declarations.keys import KEYS
 
 

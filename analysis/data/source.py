@@ -4,10 +4,10 @@ import hashlib
 
 from duckdb import Error as QueryError
 
+from sweepkit.store.connections import ASKED_ONCE
 from sweepkit.store.files import NoResults, ResultsError, existing, location, open_files
-from sweepkit.store.kept import ASKED_ONCE
 from sweepkit.store.leases import drivers
-from sweepkit.store.questions import unread
+from sweepkit.store.searches import unread
 from sweepkit.store.snapshot import FOLDERS, take
 from sweepkit.store.views import VIEWS, declared, run
 

@@ -10,9 +10,9 @@ from typer.core import TyperCommand
 
 from analysis.overlays.overlays import Compute, Later
 from analysis.overlays.waiting import computed, left_out
-from sweepkit.console.codes import INTERRUPTED
+from sweepkit.console.escaping import printable
+from sweepkit.console.exit_codes import INTERRUPTED
 from sweepkit.console.extras import require
-from sweepkit.console.printable import printable
 from sweepkit.console.streams import run_and_leave
 from sweepkit.console.terminal import stop, told
 from sweepkit.console.words import counted, listed, nearest

@@ -9,8 +9,8 @@ import pandas as pd
 from analysis.overlays.overlays import Compute, Later
 from sweepkit.console.commands import sweep_command
 from sweepkit.console.words import capital
-from sweepkit.declarations.metric import Metric
-from sweepkit.store.questions import Question
+from sweepkit.declarations.columns import Metric
+from sweepkit.store.searches import Question
 
 
 @dataclass(frozen=True)

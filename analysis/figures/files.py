@@ -6,7 +6,7 @@ from typing import Any
 import pandas as pd
 
 from analysis.charts.shown.sizing import SHARPNESS, save
-from sweepkit.console.whole import make_folder
+from sweepkit.console.writing import make_folder
 
 IMAGES = ("svg", "png", "pdf")
 FILES = (*IMAGES, "csv")

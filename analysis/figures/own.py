@@ -17,7 +17,7 @@ from analysis.drawing import AskedChart, draw
 from analysis.figures.drawn import Titled
 from analysis.overlays.overlays import Compute
 from sweepkit.console.words import capital, counted, listed, show, shown
-from sweepkit.declarations.statistics import STATISTICS
+from sweepkit.declarations.metrics import STATISTICS
 
 LIBRARIES = ("altair", "matplotlib")
 

@@ -8,7 +8,7 @@ from analysis.figures.richness import RICHNESS_FIGURES
 from analysis.figures.symbols import SYMBOL_FIGURES
 from analysis.figures.templates import TEMPLATE_FIGURES
 from analysis.figures.training import TRAINING_FIGURES
-from sweepkit.store.questions import Question
+from sweepkit.store.searches import Question
 
 _ALL = (*SYMBOL_FIGURES, *EQUILIBRIUM_FIGURES, *RICHNESS_FIGURES, *TEMPLATE_FIGURES, *TRAINING_FIGURES)
 FIGURES = {f.name: f for f in (*sorted((f for f in _ALL if f.is_numbered), key=lambda f: f.name), *_ALL)}

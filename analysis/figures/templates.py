@@ -10,7 +10,7 @@ from analysis.data.points import averaged, points
 from analysis.data.selection import Selection, Value
 from analysis.figures.drawn import Drawn, Figure, Missing
 from analysis.overlays import overlays
-from sweepkit.declarations.statistics import STATISTICS
+from sweepkit.declarations.metrics import STATISTICS
 
 
 @dataclass(frozen=True)

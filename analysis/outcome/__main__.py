@@ -1,7 +1,7 @@
 """`python -m analysis.outcome --sweep NAME`: means of a sweep's configurations, rich networks beside the theory, and what shows
 them, as JSON.
 
-A sweep calls it at its end. `sweepkit.console.outcome_table` shows the answer.
+A sweep calls it at its end. `orchestrator.running.outcome_table` shows the answer.
 """
 
 import argparse

@@ -12,7 +12,7 @@ from analysis.data.measures import last_of, measures
 from analysis.data.parts import with_losses, with_parts
 from analysis.data.points import Points, points
 from analysis.data.selection import Selection, grid_keys
-from sweepkit.declarations.metric import Metric
+from sweepkit.declarations.columns import Metric
 from sweepkit.store.sql import quoted
 from sweepkit.store.views import run
 

@@ -10,8 +10,7 @@ from analysis.overlays.waiting import computed, left_out
 from sweepkit.console.extras import require
 from sweepkit.console.streams import run_and_leave
 from sweepkit.console.terminal import stop, told
-from sweepkit.console.whole import write_whole
-from sweepkit.console.writing import check_file
+from sweepkit.console.writing import check_file, write_whole
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
 

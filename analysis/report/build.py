@@ -18,7 +18,7 @@ from analysis.report.facts import facts
 from analysis.report.own import described_origins, own_results
 from analysis.report.papers import claims, figures
 from sweepkit.console.commands import command
-from sweepkit.console.text.markdown import as_html
+from sweepkit.console.escaping import as_html
 from sweepkit.console.words import duration, listed
 from sweepkit.stats import FEW
 from sweepkit.stats.rounding import with_interval

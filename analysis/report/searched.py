@@ -13,7 +13,7 @@ from analysis.report.pictures import Picture, picture
 from analysis.scaling.growth import answering, growth
 from analysis.scaling.thresholds import threshold_table, thresholds
 from sweepkit.console.words import shown
-from sweepkit.store.questions import Question
+from sweepkit.store.searches import Question
 
 MOST_ROWS = 30
 

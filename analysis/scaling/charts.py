@@ -14,9 +14,8 @@ from analysis.scaling.predictions import Prediction
 from analysis.scaling.rescaling import Rescaled
 from analysis.scaling.thresholds import Exponent
 from sweepkit.console.words import shown
-from sweepkit.declarations.column import Column
+from sweepkit.declarations.columns import Column, Metric
 from sweepkit.declarations.keys import KEYS
-from sweepkit.declarations.metric import Metric
 from sweepkit.stats.thresholds import Reached
 
 NO_SEQUENCE = "#365c8d"

@@ -13,9 +13,9 @@ from analysis.data.selection import Selection
 from analysis.scaling.charts import OPEN, drawn_prediction, has_open, threshold_chart
 from analysis.scaling.proportion import RATIO, by_proportion, proportions, width_as
 from analysis.scaling.thresholds import Exponent, fitted, threshold_table, thresholds, without_lazy
-from sweepkit.declarations.key import Key
+from sweepkit.declarations.columns import Key
 from sweepkit.stats import FEWEST_OF_LAW
-from sweepkit.store.questions import Question
+from sweepkit.store.searches import Question
 
 
 class ThresholdGrowth(NamedTuple):

@@ -12,8 +12,8 @@ from analysis.data.source import ResultsError
 from analysis.scaling.equilibrium.bound import ONSET
 from analysis.scaling.thresholds import curves_of, falls_along
 from sweepkit.console.words import counted, show
-from sweepkit.declarations.metric import Metric
-from sweepkit.store.questions import Question
+from sweepkit.declarations.columns import Metric
+from sweepkit.store.searches import Question
 
 _USUAL = {"alignment_f": ONSET, "final_test_auc": 0.95}
 """Usual levels by measure. Normal outputs of AUC 0.95 have accuracy 0.88 at the best threshold."""

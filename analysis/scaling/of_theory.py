@@ -6,7 +6,7 @@ import pandas as pd
 from analysis.overlays import overlays
 from analysis.overlays.overlays import Later
 from analysis.scaling.thresholds import thresholds
-from sweepkit.declarations.metric import Metric
+from sweepkit.declarations.columns import Metric
 
 LADDER = np.unique(np.round(2.0 ** (np.arange(2, 17) / 2))).astype(int)
 """Values of `over`, two to an octave, of which those near a measured threshold are taken. Kernels of more than 256 symbols take

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 
 from analysis.data.points import test_sizes
-from sweepkit.declarations.metric import Metric
+from sweepkit.declarations.columns import Metric
 from sweepkit.stats import BestExponent, Collapse, Curve, best_exponent, collapse
 
 FEWEST = 2

@@ -10,9 +10,9 @@ from analysis.data.parts import has_training_set
 from analysis.data.points import in_order, sorting
 from analysis.data.sharing import shared_along
 from analysis.scaling.predictions import Prediction, predicted
-from sweepkit.declarations.column import Column
+from sweepkit.declarations.columns import Column
 from sweepkit.declarations.keys import KEYS
-from sweepkit.declarations.statistics import SEEDS, STATISTICS
+from sweepkit.declarations.metrics import SEEDS, STATISTICS
 from sweepkit.stats import (
     FEWEST_OF_LAW,
     Interval,

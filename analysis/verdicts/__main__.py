@@ -10,8 +10,7 @@ from rich.console import Console
 from sweepkit.console.commands import documented
 from sweepkit.console.streams import run_and_leave
 from sweepkit.console.terminal import stop, told
-from sweepkit.console.whole import write_whole
-from sweepkit.console.writing import check_file
+from sweepkit.console.writing import check_file, write_whole
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
 PAGE, README = Path("docs/verdicts.md"), Path("README.md")

@@ -12,7 +12,7 @@ from analysis.claims.verdict import JUDGES, Checked, Measured
 from analysis.verdicts.summary import MARKER, summary
 from sweepkit import FOLDER
 from sweepkit.console.cache import digest
-from sweepkit.console.text.markdown import escaped
+from sweepkit.console.escaping import escaped
 from sweepkit.stats.rounding import in_digits
 from sweepkit.store.provenance import brief, code_of
 from sweepkit.store.views import fetch

@@ -8,7 +8,7 @@ from analysis.charts.shown.screens import dark_colour
 from analysis.claims.board import MARKS, Line, Section, Strip
 from analysis.claims.chart import COLOURS
 from analysis.claims.verdict import Checked, Measured, Verdict
-from sweepkit.console.text.markdown import as_html
+from sweepkit.console.escaping import as_html
 from sweepkit.stats.rounding import in_digits, with_interval
 
 RESTS_ON = "rests_on"

@@ -21,7 +21,7 @@ from app.looks import controls_above
 from app.setting import name
 from app.shared import figure, remembered
 from app.theory import compute_later
-from sweepkit.declarations.statistics import STATISTICS
+from sweepkit.declarations.metrics import STATISTICS
 
 FIRST = {"task": TEMPLATE_TASKS[0], "template": "aba/abb"}
 """The choices to begin with, if they are there."""

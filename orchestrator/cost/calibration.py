@@ -19,7 +19,7 @@ from typing import Any
 from orchestrator.cards import Card
 from sweepkit import FOLDER
 from sweepkit.console.cache import cache_folder, digest
-from sweepkit.console.whole import write_whole
+from sweepkit.console.writing import write_whole
 from trainables.engines import ENGINES, Engine
 from trainables.engines.base import ALONE
 from trainables.limits import cores

@@ -15,7 +15,7 @@ import numpy as np
 from pydantic import ValidationError
 
 from orchestrator.cost.calibration import Rates, cpu_name
-from sweepkit.declarations.key import Key
+from sweepkit.declarations.columns import Key
 from sweepkit.store.sql import quoted
 from sweepkit.store.views import declared_in
 from trainables.basics import TaskError

@@ -14,8 +14,8 @@ from orchestrator.grid.saving import check_save
 from orchestrator.grid.syntax.axes import SHOWN_PROBLEMS, Axis, parse_axis
 from orchestrator.grid.syntax.conditions import Condition, ConditionError, parse_condition
 from orchestrator.grid.syntax.problems import Report
-from sweepkit.console.text.yaml_lines import Item
 from sweepkit.console.words import listed, nearest, show
+from sweepkit.console.yaml_lines import Item
 from sweepkit.declarations.metrics import METRICS
 from sweepkit.declarations.synonyms import meant
 from trainables.networks import Network

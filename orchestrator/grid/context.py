@@ -4,7 +4,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
 from orchestrator.grid.syntax.problems import Report
-from sweepkit.console.text.yaml_lines import Item
+from sweepkit.console.yaml_lines import Item
 from trainables.metrics.base import Requested
 from trainables.networks import Network
 from trainables.tasks import Task

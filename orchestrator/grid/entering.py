@@ -5,8 +5,8 @@ from dataclasses import replace
 
 from orchestrator.grid.keys import PARTS
 from orchestrator.grid.syntax.problems import COMMAND_LINE, Problem
-from sweepkit.console.text.yaml_lines import Item
 from sweepkit.console.words import listed, show
+from sweepkit.console.yaml_lines import Item
 
 Check = Callable[[Item, Mapping[str, Item]], Sequence[Problem]]
 """The problems of a block when these values replace its axes."""

@@ -18,9 +18,9 @@ from orchestrator.grid.keys import LAZY, Kind
 from orchestrator.grid.syntax.axes import SHOWN_PROBLEMS, Axis
 from orchestrator.grid.syntax.conditions import Condition, ConditionError, LazyGamma
 from orchestrator.grid.syntax.problems import Report
-from sweepkit.console.codes import Interrupted
-from sweepkit.console.text.yaml_lines import Item
+from sweepkit.console.exit_codes import Interrupted
 from sweepkit.console.words import in_a_line, listed, pydantic_reason, show
+from sweepkit.console.yaml_lines import Item
 from trainables.basics import TaskError
 from trainables.cell import Cell, hashed_keys
 from trainables.parts import Part

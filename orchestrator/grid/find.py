@@ -9,11 +9,11 @@ from orchestrator.grid.keys import Kind, Legal, axis_keys
 from orchestrator.grid.syntax.axes import Axis, parse_axis
 from orchestrator.grid.syntax.problems import COMMAND_LINE, Report
 from orchestrator.grid.syntax.values import REPLACED
-from sweepkit.console.text.yaml_lines import Item
 from sweepkit.console.words import listed, nearest, show
+from sweepkit.console.yaml_lines import Item
 from sweepkit.declarations.metrics import METRICS
 from sweepkit.declarations.synonyms import meant
-from sweepkit.store.questions import Question
+from sweepkit.store.searches import Question
 from trainables.metrics import Requested
 from trainables.parts import declared
 

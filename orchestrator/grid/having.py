@@ -4,7 +4,7 @@ from collections.abc import Iterable
 
 from orchestrator.grid.keys import Kind
 from sweepkit.console.words import listed
-from sweepkit.declarations.metric import Metric
+from sweepkit.declarations.columns import Metric
 
 
 def lacking(asked: str, metrics: Iterable[Metric], kind: Kind) -> str:

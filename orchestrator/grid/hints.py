@@ -6,7 +6,7 @@ from orchestrator.grid.context import Context
 from orchestrator.grid.find import NEEDED, OPTIONAL
 from orchestrator.grid.keys import EXAMPLE, Kind, in_short
 from sweepkit.console.words import listed, show
-from sweepkit.declarations.omitted import FIRST_NETWORK
+from sweepkit.declarations.keys import FIRST_NETWORK
 from sweepkit.declarations.synonyms import ELSEWHERE, meant
 from trainables.parts import Part
 from trainables.training import all_trainings

@@ -31,8 +31,8 @@ from orchestrator.grid.top import (
     resources_of,
     sweep_name,
 )
-from sweepkit.console.text.yaml_lines import Item
 from sweepkit.console.words import counted, listed, nearest, show, shown
+from sweepkit.console.yaml_lines import Item
 from sweepkit.shipped import ROOT, grid_file, grids
 from trainables.cell import Cell
 

@@ -12,8 +12,8 @@ from orchestrator.grid.keys import BLOCK_KEYS, LAZY, PARTS, Kind, axis_keys, def
 from orchestrator.grid.syntax.axes import parse_axis
 from orchestrator.grid.syntax.overrides import parse_overrides
 from orchestrator.grid.syntax.problems import Report
-from sweepkit.console.text.yaml_lines import Item
 from sweepkit.console.words import listed, show, shown
+from sweepkit.console.yaml_lines import Item
 from trainables.cell import Cell
 
 PLACE = "--only"

@@ -13,9 +13,9 @@ from orchestrator.grid.expand import expand
 from orchestrator.grid.only import Only
 from orchestrator.grid.searches import Search, Searches
 from orchestrator.grid.syntax.problems import Problem, Report
-from sweepkit.console.text.yaml_lines import Item
 from sweepkit.console.words import counted
-from sweepkit.declarations.metric import Metric
+from sweepkit.console.yaml_lines import Item
+from sweepkit.declarations.columns import Metric
 from trainables.cell import Cell
 
 

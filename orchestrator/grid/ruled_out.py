@@ -6,7 +6,7 @@ from typing import Any
 from orchestrator.grid.keys import PARTS
 from orchestrator.grid.syntax.conditions import Condition, ConditionError, parse_condition
 from orchestrator.grid.syntax.problems import Report
-from sweepkit.console.text.yaml_lines import Item
+from sweepkit.console.yaml_lines import Item
 
 IsOut = Callable[[str, str, str], bool]
 """Whether this task, network and training do not meet in the block."""

@@ -5,9 +5,9 @@ from collections.abc import Sequence
 from orchestrator.grid.context import Context
 from orchestrator.grid.having import lacking
 from orchestrator.grid.keys import Kind, axis_keys
-from sweepkit.console.text.yaml_lines import Item
 from sweepkit.console.words import listed, nearest, show
-from sweepkit.declarations.lists import LISTS
+from sweepkit.console.yaml_lines import Item
+from sweepkit.declarations.metrics import LISTS
 from trainables.metrics import Group, metric_groups, requested_metric
 
 DEFAULT_SAVE = frozenset({"curves"})

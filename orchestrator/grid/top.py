@@ -10,8 +10,8 @@ from typing import Any, Literal
 from orchestrator.grid.keys import SHORT
 from orchestrator.grid.own.parts import FILES
 from orchestrator.grid.syntax.problems import Problem, Report
-from sweepkit.console.text.yaml_lines import Item, parse_yaml
 from sweepkit.console.words import listed, nearest, show
+from sweepkit.console.yaml_lines import Item, parse_yaml
 from sweepkit.declarations.synonyms import ELSEWHERE
 
 TOP_KEYS = ("sweep", *FILES, "defaults", "grids", "resources")

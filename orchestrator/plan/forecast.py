@@ -13,7 +13,7 @@ from orchestrator.cards import cards_here
 from orchestrator.grid.top import Resources
 from orchestrator.plan.machine import Machine, Node
 from orchestrator.plan.packing import Pack, PackQueue
-from sweepkit.console.fitting import write_plain
+from sweepkit.console.tables import write_plain
 from sweepkit.console.words import counted, duration
 from trainables.cell import Cell
 from trainables.limits import available_bytes, cores

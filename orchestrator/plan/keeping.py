@@ -11,7 +11,7 @@ from orchestrator.extras import of_extras
 from orchestrator.grid.load import Grid
 from orchestrator.grid.planned import Carried
 from orchestrator.plan.missing import missing_cells
-from sweepkit.declarations.metric import Metric
+from sweepkit.declarations.columns import Metric
 from sweepkit.store.columns import column_of
 from sweepkit.store.sql import in_quotes
 from sweepkit.store.views import Statuses, declared_in, run

@@ -2,7 +2,7 @@
 
 from orchestrator.grid.load import Grid
 from sweepkit.console.words import shown
-from sweepkit.declarations.key import Key
+from sweepkit.declarations.columns import Key
 from sweepkit.store.sql import literal, quoted
 from sweepkit.store.store import Store
 from sweepkit.store.views import Statuses, declared, fetch

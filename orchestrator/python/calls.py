@@ -18,9 +18,9 @@ from orchestrator.python.screen import in_notebook, say_here, screen_here
 from orchestrator.python.summary import Summary
 from orchestrator.running.driver import Sweep
 from orchestrator.session import Options, Stage, SweepError, run_session
-from sweepkit.console.codes import INTERRUPTED
+from sweepkit.console.errors import spelled
+from sweepkit.console.exit_codes import INTERRUPTED
 from sweepkit.console.extras import lacking
-from sweepkit.console.plain import spelled
 from sweepkit.console.terminal import told
 from sweepkit.console.words import listed, nearest, show
 from sweepkit.store.files import location

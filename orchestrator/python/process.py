@@ -26,7 +26,7 @@ from orchestrator.running.interrupts import SIGNALS, leave
 from orchestrator.running.progress import Screen, Snapshot
 from orchestrator.session import Options, Stage, SweepError, run_session
 from sweepkit import FOLDER
-from sweepkit.console.codes import INTERRUPTED
+from sweepkit.console.exit_codes import INTERRUPTED
 from sweepkit.console.terminal import told
 from sweepkit.store.files import ResultsError
 from sweepkit.store.store import Store

@@ -7,7 +7,7 @@ from typing import Any
 
 from orchestrator.running.progress import Screen, Snapshot
 from orchestrator.running.screens import screen_of
-from sweepkit.console.printable import printable
+from sweepkit.console.escaping import printable
 from sweepkit.console.terminal import err, told
 
 EVERY_S = 0.5

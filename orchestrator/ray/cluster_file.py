@@ -10,8 +10,8 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from sweepkit.console.text.yaml_lines import NotYamlError, read_yaml
 from sweepkit.console.words import nearest, show
+from sweepkit.console.yaml_lines import NotYamlError, read_yaml
 from sweepkit.store.provenance import git
 
 CODE = "~/sweeps"

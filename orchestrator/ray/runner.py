@@ -36,7 +36,7 @@ from orchestrator.running.interrupts import give_up
 from orchestrator.running.work import Failure, PackWork
 from sweepkit.store.files import ResultsError
 from sweepkit.store.leases import BEAT_EVERY_S
-from sweepkit.store.under_way import CURVES
+from sweepkit.store.training_now import CURVES
 from trainables.allocator import give_back
 from trainables.basics import CardFault, CardUnusable
 from trainables.trainers.card.faults import card_faults

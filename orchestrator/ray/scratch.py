@@ -14,7 +14,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from sweepkit.console.whole import make_folder
+from sweepkit.console.writing import make_folder
 from sweepkit.store.files import LocalFiles, ResultsError, open_files
 from sweepkit.store.leases import is_running
 

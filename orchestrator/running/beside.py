@@ -48,7 +48,7 @@ class BesideTheory:
         return cls(started([*words, *(word for name in measures for word in ("--measure", name))]))
 
     def answer(self) -> dict[str, Any]:
-        """The `keys` that vary, the `theory` and `tables` that `sweepkit.console.outcome_table` prints, the `figures` and `pages`
+        """The `keys` that vary, the `theory` and `tables` that `running.outcome_table` prints, the `figures` and `pages`
         that show them. ResultsError if the process failed."""
         out, err = self.process.communicate()
         if self.process.returncode:

@@ -10,8 +10,8 @@ from contextlib import contextmanager, suppress
 from types import FrameType
 from typing import TYPE_CHECKING, NoReturn
 
-from sweepkit.console.codes import INTERRUPTED, Interrupted
 from sweepkit.console.commands import ENTRY
+from sweepkit.console.exit_codes import INTERRUPTED, Interrupted
 from sweepkit.console.streams import leave as leave_process
 
 if TYPE_CHECKING:

@@ -12,9 +12,9 @@ import numpy as np
 from orchestrator.cost.calibration import cpu_name
 from orchestrator.extras import held_as, why_without
 from orchestrator.grid.planned import PlannedCell
-from sweepkit.console.plain import own_line
+from sweepkit.console.errors import own_line
 from sweepkit.console.words import in_a_line
-from sweepkit.declarations.column import Column
+from sweepkit.declarations.columns import Column
 from sweepkit.store.store import Store
 from trainables.basics import TaskError
 from trainables.cell import Cell

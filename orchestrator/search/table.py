@@ -13,8 +13,8 @@ from orchestrator.grid.find import Find
 from orchestrator.grid.keys import PARTS
 from orchestrator.grid.searches import Search
 from orchestrator.search.under_way import Searchers, Searching
-from sweepkit.console.fitting import print_fitting
-from sweepkit.console.printable import printable
+from sweepkit.console.escaping import printable
+from sweepkit.console.tables import print_fitting
 from sweepkit.console.words import shown
 from trainables.networks import network_class
 from trainables.tasks import task_class

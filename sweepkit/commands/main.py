@@ -10,8 +10,8 @@ from typing import Annotated, Any, NamedTuple, NoReturn
 import typer
 
 from sweepkit import __version__
+from sweepkit.console.command_groups import OptionsAnywhere
 from sweepkit.console.commands import ENTRY, joined
-from sweepkit.console.groups import OptionsAnywhere
 from sweepkit.console.streams import run_and_leave
 from sweepkit.shipped import page
 

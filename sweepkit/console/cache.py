@@ -2,11 +2,10 @@
 
 import hashlib
 import os
+import re
 import tempfile
 from collections.abc import Iterable
 from pathlib import Path
-
-from sweepkit.console.text.ends import unified
 
 
 def cache_folder() -> Path:
@@ -33,3 +32,8 @@ def digest(files: Iterable[Path], *words: str) -> str:
     for file in sorted(files):
         found.update(unified(file.read_bytes()))
     return found.hexdigest()[:16]
+
+
+def unified(text: bytes) -> bytes:
+    """The text with the line ends of Unix, as Python and YAML read it: a digest of it is the same on every system."""
+    return re.sub(rb"\r\n?", b"\n", text)

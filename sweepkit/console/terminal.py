@@ -5,7 +5,7 @@ from typing import NoReturn
 import typer
 from rich.console import Console
 
-from sweepkit.console.printable import printable
+from sweepkit.console.escaping import printable
 
 err = Console(stderr=True)
 """Standard error: everything that is not an answer goes here."""

@@ -1,8 +1,9 @@
-"""The keys that several parts share, or that stores of every version hold. A part declares its own keys with its fields."""
+"""The keys that several parts share, or that stores of every version hold, and those that a row may leave out. A part declares
+its own keys with its fields."""
 
-from typing import Any
+from typing import Any, Literal, get_args
 
-from sweepkit.declarations.key import Key
+from sweepkit.declarations.columns import Key
 
 FULL_BATCH = 0
 """The value of `batch` for the whole training set in each step."""
@@ -47,3 +48,12 @@ KEYS = {
     )
 }  # fmt: skip
 """The keys by name, in the order in which tables and captions show them."""
+
+
+LEFT_OUT = ("network", "prefactor", "initial", "loss")
+"""Keys that a row holds only if they differ from the default of its task; a network other than the first is always named."""
+Loss = Literal["cross_entropy", "mse"]
+LOSSES: tuple[Loss, ...] = get_args(Loss)
+"""The losses. Rows of a task whose default is one of them name only the other."""
+FIRST_NETWORK, FIRST_TRAINING, FIRST_SAMPLER = "relu2", "sgd", "langevin"
+"""The network and the training of rows that name none. Rows of older versions that have a ridge kappa were sampled."""

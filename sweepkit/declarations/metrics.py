@@ -1,8 +1,18 @@
-"""The metrics that engines measure of every network they train. A metric on request is declared in its own file."""
+"""The metrics that engines measure of every network they train, the lists that a grid can save, and names of statistics that no
+key may have. A metric on request is declared in its own file."""
 
 from typing import Any
 
-from sweepkit.declarations.metric import Condition, Metric
+from sweepkit.declarations.columns import Condition, Metric
+
+MOST_MODES = 4
+MODES = tuple(f"curve_mode_{k}" for k in range(1, MOST_MODES + 1))
+"""The metric of each mode, the strongest first."""
+
+
+LISTS = ("curves", "neurons", "weights")
+"""Values at each evaluation; values of each hidden neuron; pictures of hidden weights and of examples."""
+
 
 _LABELLED: Condition = (("targets", ("binary", "classes")),)
 _TRAINED: Condition = (("sampled", ("no",)),)
@@ -84,3 +94,12 @@ _ALL = (
 
 METRICS = {metric.name: metric for metric in _ALL}
 """The metrics by name."""
+
+
+STATISTICS = ("n", "mean", "median", "sd", "low", "high", "diverged")
+"""Columns of a frame of points beside its keys: number of seeds, their mean, median and standard deviation, the ends of the 95%
+interval, and the number of diverged networks."""
+SEEDS = "seeds"
+"""A further column of groups, which have no interval yet: the list of values, where they are enough for a bootstrap."""
+SHOWN = ("value", "point", "theory", "threshold", "residual")
+"""Columns of frames that hold theory, thresholds and residuals."""

@@ -11,10 +11,7 @@ from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 import pyarrow as pa
 
-from sweepkit.declarations.column import Column, Kind
-from sweepkit.declarations.fact import Fact
-from sweepkit.declarations.key import Key
-from sweepkit.declarations.metric import Metric
+from sweepkit.declarations.columns import Column, Fact, Key, Kind, Metric
 
 TYPES: dict[Kind, pa.DataType] = {
     "text": pa.string(), "whole": pa.int64(), "number": pa.float64(), "single": pa.float32(), "truth": pa.bool_(),

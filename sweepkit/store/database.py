@@ -12,10 +12,8 @@ import duckdb
 import numpy as np
 import pyarrow as pa
 
-from sweepkit.declarations.column import Column
-from sweepkit.declarations.fact import FACTS
-from sweepkit.declarations.metric import Metric
-from sweepkit.declarations.omitted import FIRST_NETWORK, FIRST_SAMPLER, FIRST_TRAINING
+from sweepkit.declarations.columns import FACTS, Column, Metric
+from sweepkit.declarations.keys import FIRST_NETWORK, FIRST_SAMPLER, FIRST_TRAINING
 from sweepkit.store.columns import TYPES, column_of, is_list
 from sweepkit.store.distinct import by_columns, forget_others, hashes, holding, repeated, scan
 from sweepkit.store.files import Files

@@ -10,12 +10,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from sweepkit.declarations.column import Column
-from sweepkit.declarations.fact import FACTS, Fact
+from sweepkit.declarations.columns import FACTS, Column, Fact, Metric
 from sweepkit.declarations.keys import KEYS
-from sweepkit.declarations.metric import Metric
-from sweepkit.declarations.metrics import METRICS
-from sweepkit.declarations.statistics import SEEDS, SHOWN, STATISTICS
+from sweepkit.declarations.metrics import METRICS, SEEDS, SHOWN, STATISTICS
 from sweepkit.store.columns import check_further, column_of, field_of, is_list, known_field_of
 
 DECLARED: dict[str, Column] = {**KEYS, **METRICS, **FACTS}
@@ -50,7 +47,7 @@ PLAN_SCHEMA = pa.schema(
 )
 """The columns of a plan file. `whole` says that it is the sweep's entire grid and so replaces what was planned before."""
 PLANNED_FIND = pa.field("find", pa.string())
-"""A further column in the plan of a sweep that searches: a network's question (`sweepkit.store.questions`) or NULL."""
+"""A further column in the plan of a sweep that searches: a network's question (`sweepkit.store.searches`) or NULL."""
 
 REQUIRED = ("cell_id", "status", "pack_id", "finished_at", *(fact.name for fact in _HOLDS))
 """Columns without which a file is foreign. Any other column may be missing, as in files of an older version."""

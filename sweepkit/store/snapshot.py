@@ -13,8 +13,7 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from sweepkit.declarations.column import Column
-from sweepkit.declarations.key import Key
+from sweepkit.declarations.columns import Column, Key
 from sweepkit.store.columns import DECLARATION, read_field, wider
 from sweepkit.store.files import UNUSABLE, Entry, Files, ResultsError, Unreadable, side_by_side
 from sweepkit.store.schema import BESIDE, DECLARED, PLAN_SCHEMA, PLANNED_FIND, REQUIRED, RESERVED, SCHEMA

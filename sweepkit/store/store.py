@@ -9,11 +9,11 @@ from typing import Any
 
 import pyarrow as pa
 
-from sweepkit.declarations.column import Column
+from sweepkit.declarations.columns import Column
 from sweepkit.store import views
 from sweepkit.store.files import open_files
-from sweepkit.store.questions import Question
 from sweepkit.store.schema import PLAN_SCHEMA, PLANNED_FIND, STATUSES, parquet_bytes, table_of
+from sweepkit.store.searches import Question
 from sweepkit.store.snapshot import FAILED, LOGS, PACKS, PLANS, WRITTEN, latest_plan, named
 from sweepkit.store.weights import write_pictures
 

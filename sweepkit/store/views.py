@@ -13,12 +13,12 @@ from typing import Any, NamedTuple, TypeVar
 import duckdb
 import pyarrow as pa
 
-from sweepkit.declarations.column import Column
-from sweepkit.declarations.lists import LISTS
+from sweepkit.declarations.columns import Column
+from sweepkit.declarations.metrics import LISTS
 from sweepkit.store.columns import read_declaration
+from sweepkit.store.connections import Kept, kept_connection, kept_database
 from sweepkit.store.database import BEST, BEST_WEIGHTS, RANK, Opener, connect_to, rows_of
 from sweepkit.store.files import Files, open_files
-from sweepkit.store.kept import Kept, kept_connection, kept_database
 from sweepkit.store.schema import DECLARED
 from sweepkit.store.snapshot import FOLDERS, WEIGHTS, FileDamaged, Snapshot, Turns, condemn, declarations, take, verify
 

@@ -9,7 +9,7 @@ import pytest
 from matplotlib.figure import Figure
 
 from analysis import Results
-from sweepkit.declarations.metric import Metric
+from sweepkit.declarations.columns import Metric
 from sweepkit.store.files import ResultsError
 from sweepkit.store.store import Store
 from tests.store_rows import keys, row

@@ -6,7 +6,7 @@ import pytest
 
 from analysis.figures.registry import FIGURES, Drawn, Missing
 from analysis.figures.richness import RICHNESS_FIGURES
-from sweepkit.declarations.metric import Metric
+from sweepkit.declarations.columns import Metric
 from sweepkit.store.store import Store
 from tests.store_rows import keys, row
 from trainables.metrics import requested_metric

@@ -21,7 +21,7 @@ from analysis.scaling.proportion import in_proportion
 from analysis.theory.equilibrium import attention
 from analysis.theory.equilibrium.large_deviation import samples, slope
 from analysis.theory.equilibrium.patterns import wins
-from sweepkit.store.questions import Question
+from sweepkit.store.searches import Question
 from sweepkit.store.store import Store
 from sweepkit.store.views import fetch
 from tests.measured_store import LAZY_EXPONENT

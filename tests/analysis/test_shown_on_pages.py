@@ -14,7 +14,7 @@ from analysis.data.measures import MEASURES
 from analysis.scaling.predictions import compared, predicted
 from analysis.scaling.rescaling import best, family, rescaled, standard_errors
 from analysis.scaling.thresholds import exponent, exponents, fitted, thresholds
-from sweepkit.declarations.metric import Metric
+from sweepkit.declarations.columns import Metric
 from sweepkit.stats import Interval
 
 LS = np.array([2, 4, 8, 16, 32, 64, 128, 256])

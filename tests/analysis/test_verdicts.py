@@ -13,7 +13,7 @@ from analysis.claims.entries import Claim
 from analysis.verdicts.__main__ import app
 from analysis.verdicts.page import page
 from analysis.verdicts.summary import MARKER, by_paper, summary_in, with_summary
-from sweepkit.console.text.markdown import escaped
+from sweepkit.console.escaping import escaped
 from sweepkit.stats.rounding import in_digits
 from sweepkit.store.store import Store
 from tests.measured_store import measured_store

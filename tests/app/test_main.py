@@ -16,7 +16,7 @@ from app.choosing import format_of
 from app.parts.drawings import drawings
 from app.screens.home import N_LINES
 from app.script import PAGES
-from sweepkit.declarations.key import Key
+from sweepkit.declarations.columns import Key
 from sweepkit.store.leases import Lease
 from sweepkit.store.schema import PLAN_SCHEMA, PLANNED_FIND, parquet_bytes
 from sweepkit.store.store import Store

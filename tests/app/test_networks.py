@@ -7,7 +7,7 @@ import pytest
 from analysis.data.selection import Selection
 from sweepkit.store.leases import Lease
 from sweepkit.store.store import Store
-from sweepkit.store.under_way import CURVES
+from sweepkit.store.training_now import CURVES
 from sweepkit.store.views import fetch
 from tests.store_rows import OWN_KEYS, keys, row, rows
 

@@ -16,7 +16,7 @@ from app.choosing import interval_text
 from app.screens import scaling
 from sweepkit.stats.fits import PowerLaw
 from sweepkit.stats.intervals import Interval
-from sweepkit.store.questions import Question
+from sweepkit.store.searches import Question
 from sweepkit.store.store import Store
 from sweepkit.store.views import fetch
 from tests.analysis.test_board import judged

@@ -6,7 +6,7 @@ import pytest
 
 from analysis.charts.curves import _CATEGORIES
 from app.screens.relations import STATE
-from sweepkit.declarations.key import Key
+from sweepkit.declarations.columns import Key
 from sweepkit.store.store import Store
 from tests.app.test_main import said, values
 from tests.store_rows import row

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from analysis.data.progress.showing import NEEDS
-from sweepkit.declarations.key import Key
+from sweepkit.declarations.columns import Key
 from sweepkit.store.store import Store
 from tests.app.test_main import said, values
 from tests.rich_rows import RICH, rich, rich_store

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from sweepkit.declarations.fact import FACTS
+from sweepkit.declarations.columns import FACTS
 from sweepkit.store.schema import CURVES, NEURONS
 from sweepkit.store.views import connect
 

@@ -37,7 +37,7 @@ from analysis.sql.guarded import Request, answered
 from orchestrator.cost.calibration import Rates
 from sweepkit.console import streams
 from sweepkit.console.terminal import stop
-from sweepkit.store.kept import close_kept
+from sweepkit.store.connections import close_kept
 from tests.fuzz.watch import tree, watched
 from tests.fuzz.world import SECRET
 

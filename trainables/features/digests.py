@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Literal
 
 from sweepkit.console.cache import cache_folder
-from sweepkit.console.whole import write_whole
+from sweepkit.console.writing import write_whole
 
 Algorithm = Literal["md5", "sha256"]
 KEPT_FROM = 2**26

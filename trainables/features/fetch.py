@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 from sweepkit.console.streams import run_and_leave
-from sweepkit.console.whole import lock_file, make_folder
+from sweepkit.console.writing import lock_file, make_folder
 from trainables.features.folders import absolute
 from trainables.features.images.found import WEIGHTS, WEIGHTS_SHA256, WEIGHTS_URL, has_own_images, missing, weights_files
 from trainables.features.images.sets import CIFAR100, SETS, ImageSet

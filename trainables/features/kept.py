@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from rich.console import Console
 
-from sweepkit.console.whole import lock_file, make_folder, whole, write_whole
+from sweepkit.console.writing import lock_file, make_folder, whole, write_whole
 from trainables.basics import Array, TaskError, say
 
 _FORMAT = 1

@@ -7,7 +7,7 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from sweepkit.declarations.metric import Condition, Metric
+from sweepkit.declarations.columns import Condition, Metric
 from trainables.cell import Cell
 from trainables.streams import initial_parameters
 

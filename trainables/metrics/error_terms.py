@@ -11,7 +11,7 @@ The linear part is of no use to the target: it rises as examples are learnt by h
 
 import numpy as np
 
-from sweepkit.declarations.metric import Condition
+from sweepkit.declarations.columns import Condition
 from trainables.metrics.base import Array, Group, Probe, metric
 from trainables.networks import Committee
 from trainables.streams import stream, stream_owner

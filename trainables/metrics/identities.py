@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from sweepkit.declarations.metric import Condition
+from sweepkit.declarations.columns import Condition
 from trainables.metrics.base import Array, Probe, metric
 from trainables.networks import all_networks
 

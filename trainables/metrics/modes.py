@@ -8,8 +8,8 @@ curve_target_alignment   centred kernel alignment of last hidden features with t
 
 import numpy as np
 
-from sweepkit.declarations.metric import Condition
-from sweepkit.declarations.modes import MODES
+from sweepkit.declarations.columns import Condition
+from sweepkit.declarations.metrics import MODES
 from trainables.metrics.base import FEATURES, Group, Probe, Requested, metric
 from trainables.richness.alignment import centred, cka
 from trainables.streams import training_probe

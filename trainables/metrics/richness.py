@@ -13,7 +13,7 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from sweepkit.declarations.metric import Condition
+from sweepkit.declarations.columns import Condition
 from trainables.metrics.base import ANSWERS_ONCE, FEATURES, Array, Group, Probe, Requested, metric
 from trainables.metrics.participation import participation
 from trainables.richness import alignment, spectrum

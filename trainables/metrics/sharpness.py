@@ -12,7 +12,7 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from sweepkit.declarations.metric import Condition
+from sweepkit.declarations.columns import Condition
 from trainables.metrics.base import ANSWERS_ONCE, Array, Group, Probe, metric
 from trainables.streams import training_probe
 

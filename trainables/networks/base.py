@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 import numpy as np
 
-from sweepkit.declarations.key import Role
+from sweepkit.declarations.columns import Role
 from trainables.parts import Part
 from trainables.training.base import Family
 

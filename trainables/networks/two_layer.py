@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 import numpy as np
 from pydantic import Field
 
-from sweepkit.declarations.lists import LISTS
+from sweepkit.declarations.metrics import LISTS
 from trainables.networks.base import Array, Network
 
 if TYPE_CHECKING:

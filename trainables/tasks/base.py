@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, TypeVar
 import numpy as np
 from pydantic import Field
 
-from sweepkit.declarations.key import Role
-from sweepkit.declarations.omitted import FIRST_NETWORK, FIRST_TRAINING
+from sweepkit.declarations.columns import Role
+from sweepkit.declarations.keys import FIRST_NETWORK, FIRST_TRAINING
 from trainables.basics import Array, Preparation, TaskError
 from trainables.features.images.table import Table, Taken
 from trainables.parts import Part

@@ -15,7 +15,7 @@ from typing import Annotated, Any, ClassVar
 import numpy as np
 from pydantic import Field, model_validator
 
-from sweepkit.declarations.modes import MOST_MODES
+from sweepkit.declarations.metrics import MOST_MODES
 from trainables.tasks.base import Array, Targets, Task
 
 

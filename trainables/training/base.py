@@ -2,9 +2,9 @@
 
 from typing import TYPE_CHECKING, ClassVar, Literal
 
+from sweepkit.declarations.columns import Role
 from sweepkit.declarations.evaluations import evaluations
-from sweepkit.declarations.key import Role
-from sweepkit.declarations.omitted import Loss as Loss
+from sweepkit.declarations.keys import Loss as Loss
 from trainables.parts import Part
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from analysis.charts.curves import styled
 from analysis.charts.networks.one_network import EXTENT, SERIES, seed_lines, worded
 from analysis.data.networks.reading import lists_sql
 from analysis.data.points import with_intervals
-from sweepkit.declarations.metric import Metric
+from sweepkit.declarations.columns import Metric
 from sweepkit.store.database import of_cells
 from sweepkit.store.views import run
 

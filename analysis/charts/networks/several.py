@@ -8,7 +8,7 @@ import pandas as pd
 
 from analysis.charts.curves import styled
 from analysis.data.networks.evaluations import in_order_along
-from sweepkit.declarations.metric import Metric
+from sweepkit.declarations.columns import Metric
 from sweepkit.store.views import declared
 
 COLOURS = ("#277f8e", "#d9a500", "#46327e", "#c2532d", "#4ac16d", "#365c8d", "#b5679a", "#7a7a7a", "#9fbf1f", "#1fa187")

@@ -13,7 +13,7 @@ from analysis.data.keys import value_of
 from analysis.data.points import in_order
 from analysis.data.source import ResultsError
 from sweepkit.console.words import shown
-from sweepkit.declarations.metric import Metric
+from sweepkit.declarations.columns import Metric
 
 DPI = 100
 """Pixels per inch: `Look` counts in pixels, matplotlib in inches."""

@@ -12,7 +12,7 @@ from analysis.data.keys import spoken
 from analysis.data.networks.evaluations import Bounds, evaluations_of, first_within, in_words
 from analysis.scaling.laws.envelope import COMPUTE, SIZE, envelope
 from analysis.scaling.laws.samples import SAMPLES, growth, samples_until
-from sweepkit.declarations.metric import Metric
+from sweepkit.declarations.columns import Metric
 from sweepkit.stats import FEWEST_OF_LAW, by_decades, linear_fit, mean_interval, power_law
 from sweepkit.store.views import declared
 

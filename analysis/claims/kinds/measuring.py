@@ -15,7 +15,7 @@ from analysis.data.sharing import shared_along
 from analysis.overlays.overlays import beside
 from analysis.scaling.proportion import in_power
 from analysis.scaling.thresholds import Exponent, exponent, thresholds
-from sweepkit.declarations.metric import Metric
+from sweepkit.declarations.columns import Metric
 from sweepkit.stats import FEWEST_OF_LAW, Interval, linear_fit, mean_interval
 
 Found = Measured | NotMeasured

@@ -5,8 +5,7 @@ from operator import ge, le
 
 import pandas as pd
 
-from sweepkit.declarations.column import Column
-from sweepkit.declarations.metric import Metric
+from sweepkit.declarations.columns import Column, Metric
 from sweepkit.store.sql import quoted
 from sweepkit.store.views import run
 

@@ -11,9 +11,7 @@ from analysis.data.keys import captioned, gamma_once, spoken, value_of, with_gam
 from analysis.data.measures import LAST, LAZINESS, MAIN, measures
 from analysis.data.points import with_intervals
 from analysis.data.selection import SEED, Aggregates, Selection, Value, finite, grid_keys, statistics_sql, values_of_keys
-from sweepkit.declarations.column import Column
-from sweepkit.declarations.fact import FACTS
-from sweepkit.declarations.metric import Metric
+from sweepkit.declarations.columns import FACTS, Column, Metric
 from sweepkit.stats import FEW
 from sweepkit.store.sql import literal, quoted
 from sweepkit.store.views import declared, run

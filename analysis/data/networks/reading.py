@@ -9,7 +9,7 @@ from analysis.data.networks.listing import network
 from analysis.data.networks.saved import HOLDING, Saved
 from analysis.data.points import sorting
 from analysis.data.selection import SEED, Selection, Value, grid_keys
-from sweepkit.declarations.column import Column
+from sweepkit.declarations.columns import Column
 from sweepkit.declarations.keys import KEYS
 from sweepkit.store.database import of_cells
 from sweepkit.store.sql import literal, quoted

@@ -6,7 +6,7 @@ import pandas as pd
 
 from sweepkit.declarations.metrics import METRICS
 from sweepkit.store.files import open_files
-from sweepkit.store.under_way import curves_under_way
+from sweepkit.store.training_now import curves_under_way
 
 _NAMES = {metric.column.removeprefix("curve_"): name for name, metric in METRICS.items() if metric.per == "evaluation"}
 """Columns of `curves` by the names that training has for them."""

@@ -6,8 +6,7 @@ from typing import NamedTuple
 
 from sweepkit.store.files import open_files
 from sweepkit.store.leases import drivers
-from sweepkit.store.upkeep.in_common import in_common
-from sweepkit.store.upkeep.reasons import ALIKE, FIRST_LINES, ONE_REASON
+from sweepkit.store.upkeep.failures import ALIKE, FIRST_LINES, ONE_REASON, in_common
 from sweepkit.store.views import fetch, never_whole, run
 
 __all__ = ["Live", "Progress", "Reason", "in_common", "live", "progress", "reasons", "sweeps", "sweeps_with"]

@@ -8,7 +8,7 @@ from analysis.data.measures import MAIN, main_of, measures
 from analysis.data.networks.saved import HOLDING, RICHNESS
 from analysis.data.paper import TEMPLATE_TASKS
 from analysis.data.selection import grid_keys
-from sweepkit.declarations.key import Key
+from sweepkit.declarations.columns import Key
 from sweepkit.store.sql import literal, quoted
 from sweepkit.store.views import declared, fetch
 

@@ -21,7 +21,7 @@ from analysis.scaling.rescaling import Family, family, in_units
 from analysis.scaling.thresholds import fitted, threshold_table, thresholds
 from analysis.theory.equilibrium import attention
 from sweepkit.stats import local_slopes, power_law
-from sweepkit.store.questions import Question
+from sweepkit.store.searches import Question
 
 LEVEL = 0.15
 """Half of the first step of A_f, to some 0.3, which a single head makes."""

@@ -17,7 +17,7 @@ from analysis.figures.drawn import Drawn, Figure, Missing
 from analysis.overlays import overlays
 from analysis.scaling.levels import usual_level
 from sweepkit.console.words import counted
-from sweepkit.declarations.statistics import STATISTICS
+from sweepkit.declarations.metrics import STATISTICS
 from sweepkit.stats import FEW
 
 

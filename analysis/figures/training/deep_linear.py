@@ -17,7 +17,7 @@ from analysis.figures.drawn import Drawn, Figure, Missing
 from analysis.figures.training.cases import CASE, Case, Found, found
 from analysis.scaling.laws.mode_times import predicted, strength, time_per_step
 from sweepkit.console.words import counted
-from sweepkit.declarations.modes import MODES
+from sweepkit.declarations.metrics import MODES
 from sweepkit.stats import local_slopes, mean_interval
 from sweepkit.store.views import declared
 

@@ -11,7 +11,7 @@ from analysis.data.points import with_intervals
 from analysis.figures.drawn import Drawn, Figure, Missing
 from analysis.figures.training.cases import CASE, Case, Found, found
 from sweepkit.console.words import counted
-from sweepkit.declarations.metric import Metric
+from sweepkit.declarations.columns import Metric
 from sweepkit.store.views import declared
 
 RATE, MEASURE, CURVE = "base_lr", "edge", "curve_edge"

@@ -17,7 +17,7 @@ from analysis.figures.training.cases import CASE, Case, Found, found
 from analysis.theory.kept import kept
 from analysis.theory.lazy_to_rich import delay, drawn
 from sweepkit.console.words import counted
-from sweepkit.declarations.metric import Metric
+from sweepkit.declarations.columns import Metric
 from sweepkit.stats import local_slopes, mean_interval, power_law
 from sweepkit.store.views import declared
 

@@ -31,7 +31,7 @@ from analysis.theory.samples import FOUND, flow_time, lazy_samples, leap_of
 from analysis.theory.samples import exponent as exponent_of_leap
 from sweepkit.console.words import counted
 from sweepkit.stats import Interval
-from sweepkit.store.questions import Question
+from sweepkit.store.searches import Question
 
 SERIES, SIZE, CURVE = "series", "d", "eval_test_mse"
 _ZIPPED = ("base_lr", "steps", "eval_every")

@@ -14,7 +14,7 @@ from analysis.overlays.theory import About
 from analysis.scaling.predictions import Prediction
 from analysis.theory.equilibrium.gaussian_process import lazy_alignment, less_lazy
 from analysis.theory.equilibrium.large_deviation import Length, Scaling, Size, as_scaling, n_specialised, samples, slope
-from sweepkit.declarations.omitted import FIRST_SAMPLER
+from sweepkit.declarations.keys import FIRST_SAMPLER
 
 MEASURE, OVER = "alignment_f", "P"
 ABOUT = About(("he3",), ("erf2",), (FIRST_SAMPLER,), plain={})

@@ -8,7 +8,7 @@ import pandas as pd
 
 from analysis.overlays.theory import BY_SQUARES, About
 from analysis.theory.deep_linear import start, time_to
-from sweepkit.declarations.modes import MODES
+from sweepkit.declarations.metrics import MODES
 
 _WANTED = pd.Series({"activation": "linear", "parametrisation": "standard", "correlation": 0, "centred": 0, "bias": 0,
                      "trained": "all", "gamma": 1}, dtype=object)  # fmt: skip

@@ -8,8 +8,7 @@ from orchestrator.grid.keys import BLOCK_KEYS, PARTS, keys_of
 from orchestrator.grid.own.source import UserFile, UserFileError, line_at, line_of
 from sweepkit.console.words import listed, show
 from sweepkit.declarations.keys import KEYS
-from sweepkit.declarations.lists import LISTS
-from sweepkit.declarations.metrics import METRICS
+from sweepkit.declarations.metrics import LISTS, METRICS
 from sweepkit.store.columns import check_further
 from sweepkit.store.schema import RESERVED
 from trainables import networks

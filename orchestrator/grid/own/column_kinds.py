@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 from orchestrator.grid.own.files import UserParts
 from orchestrator.grid.own.source import UserFileError, line_at, line_of
-from sweepkit.declarations.column import Kind
+from sweepkit.declarations.columns import Kind
 from trainables.metrics import requested_metric, requested_names
 from trainables.networks import all_networks
 from trainables.parts import Part, declared

@@ -12,7 +12,7 @@ from typing import NamedTuple, TypeVar
 
 from orchestrator.grid.own.checks import check_fields, check_metric, check_network, check_task, check_words
 from orchestrator.grid.own.source import UserFile, UserFileError, line_of
-from sweepkit.console.codes import Interrupted
+from sweepkit.console.exit_codes import Interrupted
 from sweepkit.console.words import in_a_line
 from trainables import metrics, networks, tasks
 from trainables.metrics import Requested

@@ -10,8 +10,8 @@ from orchestrator.grid.own.files import UserParts, register_user_file
 from orchestrator.grid.own.source import UserFile, UserFileError
 from orchestrator.grid.syntax.files import read_text
 from orchestrator.grid.syntax.problems import Report
-from sweepkit.console.text.yaml_lines import Item
 from sweepkit.console.words import listed, nearest, show
+from sweepkit.console.yaml_lines import Item
 from trainables.metrics import Requested, requested_metric, requested_names
 from trainables.networks import Network, all_networks
 from trainables.tasks import Task, task_class, task_names

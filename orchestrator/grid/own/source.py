@@ -5,7 +5,7 @@ import re
 from dataclasses import dataclass
 from typing import Any
 
-from sweepkit.console.text.ends import unified
+from sweepkit.console.cache import unified
 
 
 @dataclass(frozen=True)

@@ -7,8 +7,8 @@ from typing import Any
 
 from orchestrator.grid.keys import Legal
 from orchestrator.grid.syntax.problems import Report
-from sweepkit.console.text.yaml_lines import Item
 from sweepkit.console.words import listed, nearest, show
+from sweepkit.console.yaml_lines import Item
 
 SHOWN_PROBLEMS = 3
 """Number of wrong values of an axis that are reported; further ones are only counted."""

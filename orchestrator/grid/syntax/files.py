@@ -5,7 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from orchestrator.grid.syntax.problems import Report
-from sweepkit.console.text.yaml_lines import MAX_FILE_MB, Item
+from sweepkit.console.yaml_lines import MAX_FILE_MB, Item
 
 
 def read_text(path: Path, where: Item, report: Report) -> str | None:

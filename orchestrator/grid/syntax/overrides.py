@@ -8,8 +8,8 @@ import re
 from collections.abc import Sequence
 
 from orchestrator.grid.syntax.problems import COMMAND_LINE, Report
-from sweepkit.console.text.yaml_lines import Item, parse_yaml
 from sweepkit.console.words import show
+from sweepkit.console.yaml_lines import Item, parse_yaml
 
 _CALL = re.compile(r"([A-Za-z_]\w*)\s*\(([^()]*)\)")
 

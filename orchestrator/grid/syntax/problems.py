@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from sweepkit.console.plain import PlainError
+from sweepkit.console.errors import PlainError
 
 COMMAND_LINE = "command line"
 """The place of problems in overrides."""

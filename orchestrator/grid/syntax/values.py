@@ -5,7 +5,7 @@ from typing import Any
 
 from orchestrator.grid.syntax.overrides import axis_of, not_an_axis
 from orchestrator.grid.syntax.problems import Report
-from sweepkit.console.text.yaml_lines import Item
+from sweepkit.console.yaml_lines import Item
 
 REPLACED = "Grid.replace"
 """The place of problems in axes that Python gives."""

@@ -15,7 +15,7 @@ from typing import NamedTuple, Protocol, TypeVar
 
 import pyarrow as pa
 
-from sweepkit.console.plain import PlainError
+from sweepkit.console.errors import PlainError
 
 LARGE_BYTES = 8 << 20
 """From this size on, a file keeps a connection busy by itself."""

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from sweepkit.console.whole import make_folder, share, whole
+from sweepkit.console.writing import make_folder, share, whole
 from sweepkit.store.files.base import CLOCK_S, RESERVE_BYTES, UNFINISHED, Entry, ResultsError, Unreadable, temporary
 
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from sweepkit.declarations.metric import Metric
+from sweepkit.declarations.columns import Metric
 from sweepkit.stats import FEW, mean_intervals, t_intervals, ties_of_shares
 from sweepkit.store.sharing.runs import (
     SEED,

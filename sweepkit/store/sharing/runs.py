@@ -8,11 +8,8 @@ from datetime import UTC
 from functools import cached_property
 from typing import Any, Literal, get_args
 
-from sweepkit.declarations.column import Column
-from sweepkit.declarations.fact import FACTS
-from sweepkit.declarations.key import Key
-from sweepkit.declarations.metric import Metric
-from sweepkit.declarations.omitted import FIRST_NETWORK
+from sweepkit.declarations.columns import FACTS, Column, Key, Metric
+from sweepkit.declarations.keys import FIRST_NETWORK
 
 Per = Literal["network", "configuration"]
 PER: tuple[Per, ...] = get_args(Per)

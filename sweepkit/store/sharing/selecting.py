@@ -5,9 +5,7 @@ from typing import Any
 
 import duckdb
 
-from sweepkit.declarations.fact import FACTS
-from sweepkit.declarations.key import Key
-from sweepkit.declarations.metric import Metric
+from sweepkit.declarations.columns import FACTS, Key, Metric
 from sweepkit.store.files import Files, ResultsError
 from sweepkit.store.sharing.runs import SEED, VERSION, Curve, Named, Network, Per, Run, of_network
 from sweepkit.store.sql import quoted

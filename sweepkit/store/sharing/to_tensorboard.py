@@ -23,7 +23,7 @@ from tensorboard.plugins.text import metadata as of_texts
 from tensorboard.summary.writer.record_writer import RecordWriter
 
 from sweepkit.console.commands import joined
-from sweepkit.console.whole import make_folder, whole
+from sweepkit.console.writing import make_folder, whole
 from sweepkit.store.files import UNFINISHED, ResultsError, temporary
 from sweepkit.store.sharing.averages import HIGH, LOW
 from sweepkit.store.sharing.runs import Run

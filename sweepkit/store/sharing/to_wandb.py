@@ -16,8 +16,8 @@ from typing import Any
 import wandb
 
 from sweepkit.console.commands import joined
-from sweepkit.console.whole import make_folder
 from sweepkit.console.words import in_a_line
+from sweepkit.console.writing import make_folder
 from sweepkit.store.files import UNFINISHED, ResultsError, temporary
 from sweepkit.store.sharing.destination import Broken
 from sweepkit.store.sharing.runs import Run, digest

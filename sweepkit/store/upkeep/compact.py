@@ -15,7 +15,7 @@ from itertools import accumulate
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from sweepkit.declarations.key import Key
+from sweepkit.declarations.columns import Key
 from sweepkit.store.database import CHOSEN, rows_of
 from sweepkit.store.files import Entry, Files, age_s, side_by_side
 from sweepkit.store.schema import parquet_bytes

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import duckdb
 
-from sweepkit.console.whole import make_folder, share, sync
+from sweepkit.console.writing import make_folder, share, sync
 from sweepkit.store.database import connect_to
 from sweepkit.store.files import Files, ResultsError, temporary
 from sweepkit.store.sql import literal

@@ -7,8 +7,7 @@ from sweepkit.store.files import Files
 from sweepkit.store.leases import drivers
 from sweepkit.store.snapshot import WEIGHTS, take
 from sweepkit.store.sql import literal
-from sweepkit.store.upkeep.in_common import in_common
-from sweepkit.store.upkeep.reasons import ALIKE, FIRST_LINES, ONE_REASON
+from sweepkit.store.upkeep.failures import ALIKE, FIRST_LINES, ONE_REASON, in_common
 from sweepkit.store.views import fetch, never_whole
 
 

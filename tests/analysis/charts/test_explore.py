@@ -17,7 +17,7 @@ from analysis.data.source import ResultsError, state
 from analysis.headline import headline
 from analysis.overlays.of_same_different import expected
 from analysis.results import Results
-from sweepkit.declarations.key import Key
+from sweepkit.declarations.columns import Key
 from sweepkit.stats import FEW, mean_interval, mean_intervals, median_interval
 from sweepkit.store.leases import Lease
 from sweepkit.store.store import Store

@@ -9,7 +9,7 @@ from analysis.data.choosing import axes_of, having, rest_of, settled, suggested,
 from analysis.data.comparing import fitting, lacking, named
 from analysis.data.points import groups, in_order
 from analysis.data.selection import Selection
-from sweepkit.declarations.key import Key
+from sweepkit.declarations.columns import Key
 from sweepkit.store.store import Store
 from sweepkit.store.views import fetch
 from tests.store_rows import row

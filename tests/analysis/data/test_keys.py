@@ -13,9 +13,8 @@ from analysis.data.points import groups, points
 from analysis.data.selection import Selection, grid_keys
 from analysis.data.sharing import shared_along
 from analysis.scaling.thresholds import thresholds
-from sweepkit.declarations.key import Key
+from sweepkit.declarations.columns import Key, Metric
 from sweepkit.declarations.keys import KEYS
-from sweepkit.declarations.metric import Metric
 from sweepkit.declarations.metrics import METRICS
 from sweepkit.store.store import Store
 from tests.rich_rows import rich_store

@@ -11,7 +11,7 @@ from analysis.data.networks.saved import of_other_gamma
 from analysis.data.points import described, one_setting, points, seeds, settings_of, varying
 from analysis.data.selection import Selection, axes, finite, grid_keys, statistics_sql
 from analysis.figures.registry import FIGURES
-from sweepkit.declarations.key import Key
+from sweepkit.declarations.columns import Key
 from sweepkit.stats import FEW
 from sweepkit.store.sql import literal
 from sweepkit.store.store import Store

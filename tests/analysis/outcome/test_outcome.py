@@ -13,8 +13,8 @@ from analysis.outcome import __main__ as outcome
 from analysis.outcome.configurations import means_of
 from analysis.outcome.rich import rich_networks
 from analysis.theory.same_different.rich import test_accuracy as eq3
-from sweepkit.console.outcome_table import print_outcome
-from sweepkit.store.questions import Question
+from orchestrator.running.outcome_table import print_outcome
+from sweepkit.store.searches import Question
 from sweepkit.store.store import Store
 from tests.store_rows import OWN_KEYS, keys, row
 from trainables.metrics import requested_metric

@@ -8,7 +8,7 @@ from analysis.data.selection import Selection
 from analysis.headline import headline
 from analysis.report.searched import searched
 from analysis.scaling.predictions import Prediction
-from sweepkit.store.questions import Question
+from sweepkit.store.searches import Question
 from sweepkit.store.store import Store
 from tests.store_rows import row
 

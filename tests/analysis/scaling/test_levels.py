@@ -6,8 +6,8 @@ from scipy.stats import norm
 
 from analysis.data.measures import MEASURES
 from analysis.scaling.levels import levels
-from sweepkit.declarations.metric import Metric
-from sweepkit.store.questions import Question
+from sweepkit.declarations.columns import Metric
+from sweepkit.store.searches import Question
 
 ACCURACY, ALIGNMENT = MEASURES["best_test_acc"], MEASURES["alignment_f"]
 DS = (16, 32, 64)

@@ -15,7 +15,7 @@ from orchestrator.grid.load import load_grid
 from orchestrator.grid.own.files import register_user_file
 from orchestrator.grid.own.source import UserFile, UserFileError
 from orchestrator.grid.syntax.problems import GridError
-from sweepkit.console.codes import INTERRUPTED, Interrupted
+from sweepkit.console.exit_codes import INTERRUPTED, Interrupted
 from sweepkit.store.schema import table_of
 from trainables.tasks import task_class
 
@@ -154,7 +154,7 @@ BAD = [
 
 def test_an_interrupt_while_a_file_runs_is_no_fault_of_the_file(load):
     with pytest.raises(Interrupted) as left:
-        load("from sweepkit.console.codes import Interrupted\nraise Interrupted\n")
+        load("from sweepkit.console.exit_codes import Interrupted\nraise Interrupted\n")
     assert left.value.code == INTERRUPTED
 
 

@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 
 from orchestrator.launch import app
 from orchestrator.ray.cluster_file import ClusterFileError, load_cluster_file
-from sweepkit.console.text.yaml_lines import read_yaml
+from sweepkit.console.yaml_lines import read_yaml
 
 ROOT = Path(__file__).parents[3]
 FILES = ("cluster.yaml", "cluster.onprem.yaml")

@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 
 from sweepkit.commands.main import SUBCOMMANDS, app
 from sweepkit.console.commands import ENTRY, FORMS, command, documented, name_entry_point, words
-from sweepkit.console.hidden import PACKAGES
+from sweepkit.console.shadowing import PACKAGES
 from sweepkit.store.store import Store
 from sweepkit.store.views import fetch
 from tests.store_rows import row

@@ -11,9 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from sweepkit.declarations.column import Column
-from sweepkit.declarations.key import Key
-from sweepkit.declarations.metric import Metric
+from sweepkit.declarations.columns import Column, Key, Metric
 from sweepkit.declarations.metrics import METRICS
 from sweepkit.store.schema import SCHEMA, parquet_bytes, table_of
 from sweepkit.store.store import Store

@@ -6,9 +6,7 @@ from dataclasses import replace
 import pyarrow as pa
 import pytest
 
-from sweepkit.declarations.column import Column
-from sweepkit.declarations.key import Key
-from sweepkit.declarations.metric import Metric
+from sweepkit.declarations.columns import Column, Key, Metric
 from sweepkit.store.database import of_cells
 from sweepkit.store.schema import DECLARED, RESERVED, SCHEMA, parquet_bytes, table_of
 from sweepkit.store.sql import literal, quoted

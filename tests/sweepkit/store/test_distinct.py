@@ -13,9 +13,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from sweepkit.store import database, distinct, kept
+from sweepkit.store import connections, database, distinct
+from sweepkit.store.connections import close_kept
 from sweepkit.store.database import BEST, BEST_CURVE, BEST_NEURONS, BEST_WEIGHTS, connect_to, fenced, of_cells
-from sweepkit.store.kept import close_kept
 from sweepkit.store.schema import CURVES, HELD, NEURONS, PLAN_SCHEMA, parquet_bytes
 from sweepkit.store.snapshot import take
 from sweepkit.store.store import Store
@@ -149,7 +149,7 @@ def test_a_plan_file_that_says_a_cell_twice(store: Store) -> None:
 
 def test_one_database_as_long_as_nothing_changes(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     made: list[object] = []
-    monkeypatch.setattr(kept, "connect_to", lambda *of: made.append(connect_to(*of)) or made[-1])  # type: ignore[func-returns-value]
+    monkeypatch.setattr(connections, "connect_to", lambda *of: made.append(connect_to(*of)) or made[-1])  # type: ignore[func-returns-value]
     store.commit("p", rows(0, 3))
     wrong: list[object] = []
 
@@ -185,10 +185,10 @@ def test_who_reads_still_reads_when_the_database_is_made_anew(store: Store) -> N
 
 
 def test_cells_of_many_files_are_copied_once_asked_again_and_are_the_same(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(kept, "MANY_FILES", 3)
+    monkeypatch.setattr(connections, "MANY_FILES", 3)
     copied: list[object] = []
-    copy = kept._copy_cells
-    monkeypatch.setattr(kept, "_copy_cells", lambda connection: copied.append(connection) or copy(connection))  # type: ignore[func-returns-value]
+    copy = connections._copy_cells
+    monkeypatch.setattr(connections, "_copy_cells", lambda connection: copied.append(connection) or copy(connection))  # type: ignore[func-returns-value]
     for i in range(4):
         store.commit(f"p{i}", rows(10 * i, 12))  # two cells of each are in the next as well
     everything = "SELECT * FROM cells ORDER BY cell_id"
@@ -200,7 +200,7 @@ def test_cells_of_many_files_are_copied_once_asked_again_and_are_the_same(store:
     store.commit("late", rows(100, 5))
     assert [_count(store.results) for _ in range(2)] == [47, 47]
     assert len(copied) == 2
-    monkeypatch.setattr(kept, "MOST_COPIED", 10)
+    monkeypatch.setattr(connections, "MOST_COPIED", 10)
     store.commit("later", rows(200, 5))
     assert [_count(store.results) for _ in range(2)] == [52, 52]
     assert len(copied) == 2

@@ -12,9 +12,9 @@ import duckdb
 import pyarrow as pa
 import pytest
 
+from sweepkit.store.connections import close_kept
 from sweepkit.store.distinct import _hashes
 from sweepkit.store.files import Entry, LocalFiles, ResultsError, Unreadable, age_s, local, open_files
-from sweepkit.store.kept import close_kept
 from sweepkit.store.leases import Lease, drivers
 from sweepkit.store.snapshot import latest_plan, take
 from sweepkit.store.store import Store
@@ -314,4 +314,4 @@ def _fail_to_sync_folders(monkeypatch: pytest.MonkeyPatch, number: int) -> None:
             raise OSError(number, os.strerror(number))
         fsync(descriptor)
 
-    monkeypatch.setattr("sweepkit.console.whole.os.fsync", fails)
+    monkeypatch.setattr("sweepkit.console.writing.os.fsync", fails)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from sweepkit.declarations.key import Key
+from sweepkit.declarations.columns import Key
 from sweepkit.store.schema import DECLARED
 from sweepkit.store.sql import in_quotes
 from sweepkit.store.store import Store

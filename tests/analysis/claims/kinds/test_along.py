@@ -9,7 +9,7 @@ from analysis.claims.kinds import KINDS
 from analysis.claims.kinds.along import curve_exponent, envelope_exponent, samples_exponent, steps_exponent
 from analysis.claims.verdict import Measured, NotMeasured
 from analysis.data.networks.evaluations import HALFWAY, first_within, in_words
-from sweepkit.declarations.metric import Metric
+from sweepkit.declarations.columns import Metric
 from sweepkit.store.store import Store
 from tests.store_rows import keys, row
 

@@ -3,7 +3,7 @@
 from analysis.data.choosing import measures_of
 from analysis.data.networks.listing import MOST_ASKED, AskedTable, listed, offered
 from analysis.data.selection import Selection, axes
-from sweepkit.declarations.metric import Metric
+from sweepkit.declarations.columns import Metric
 from sweepkit.store.store import Store
 from tests.store_rows import row
 

@@ -219,7 +219,7 @@ share(open_files(sys.argv[2]), made, sys.argv[3])
 @pytest.mark.parametrize(
     ("of", "module", "name", "calls"),
     [
-        ("tensorboard", "sweepkit.console.whole", "os.replace", 2),
+        ("tensorboard", "sweepkit.console.writing", "os.replace", 2),
         ("wandb", "sweepkit.store.sharing.to_wandb", "os.replace", 2),
         ("wandb", "sweepkit.store.sharing.to_wandb", "_told", 2),
         ("mlflow", "mlflow", "MlflowClient.log_batch", 2),

@@ -1,4 +1,4 @@
-"""Text for pages of Markdown or HTML: what somebody wrote as plain text shows there as it was written."""
+"""Other people's text where it is shown: literal on a page of Markdown or HTML, and harmless on a terminal."""
 
 import re
 from html import escape
@@ -27,3 +27,15 @@ def _literal(text: str) -> str:
     text = re.sub(r"<(?=[A-Za-z/!?])", "&lt;", text)
     text = re.sub(r"(?<!\w)_|_(?!\w)", r"\\_", text)
     return text.replace("*", r"\*")
+
+
+_KEPT = "\n\t\u00a0\u200d\ufe0f"
+"""Characters that Python does not call printable, but that are harmless: line ends, tabs, fixed spaces, joiners of emoji."""
+
+
+def printable(text: str) -> str:
+    """The text with escapes such as `\\x1b` in place of control characters, of marks that turn the direction of writing, and of
+    bytes that are no text."""
+    if text.isprintable():
+        return text
+    return "".join(c if c.isprintable() or c in _KEPT else c.encode("unicode_escape").decode() for c in text)

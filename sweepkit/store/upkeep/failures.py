@@ -1,13 +1,23 @@
-"""The parameters that networks which failed or diverged have in common, and that no finished network has."""
+"""Networks that failed or diverged: their reasons, alike but for numbers, and the parameters that they have in common and no
+finished network has."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from sweepkit.declarations.key import Key
+from sweepkit.declarations.columns import Key
 from sweepkit.store.files import Files
 from sweepkit.store.sql import literal, quoted
-from sweepkit.store.upkeep.reasons import ALIKE, FIRST_LINES, ONE_REASON
 from sweepkit.store.views import declared, run
+
+FIRST_LINES = r"""SELECT *, try_cast(regexp_extract(first, 'at step ([0-9]+)', 1) AS HUGEINT) AS number
+FROM (SELECT *, coalesce(split_part(trim(reason), chr(10), 1), 'no reason given') AS first FROM {source} WHERE status <> 'ok')"""
+"""One row per such network of `source`: the first line of its reason, and the step in it, if any."""
+ALIKE = "regexp_replace(first, '[0-9]+', '#', 'g')"
+"""The expression that is equal for rows of one reason."""
+ONE_REASON = r"""CASE WHEN min(number) < max(number) THEN regexp_replace(min(first), 'at step [0-9]+',
+    'at steps ' || min(number)::VARCHAR || ' to ' || max(number)::VARCHAR) ELSE min(first) END"""
+"""The reason of a group of such rows."""
+
 
 FEWEST = 2
 """Least number of networks that can have something in common."""

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from sweepkit.console.plain import own_line
+from sweepkit.console.errors import own_line
 
 
 def test_the_last_own_line_is_named_and_not_those_of_libraries(tmp_path: Path) -> None:

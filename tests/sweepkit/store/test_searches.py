@@ -3,8 +3,8 @@
 import pyarrow as pa
 import pytest
 
-from sweepkit.store.questions import Question, questions
 from sweepkit.store.schema import PLAN_SCHEMA, PLANNED_FIND, parquet_bytes
+from sweepkit.store.searches import Question, questions
 from sweepkit.store.store import Store
 from sweepkit.store.upkeep.check import check
 from sweepkit.store.views import fetch, run

@@ -9,8 +9,8 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from sweepkit.console.fitting import print_fitting
-from sweepkit.console.printable import printable
+from sweepkit.console.escaping import printable
+from sweepkit.console.tables import print_fitting
 from sweepkit.console.words import capital, three_digits
 
 MOST_ROWS = 30

@@ -1,6 +1,6 @@
 """Plain text on pages: as it was written, with its code."""
 
-from sweepkit.console.text.markdown import as_html, escaped
+from sweepkit.console.escaping import as_html, escaped
 
 
 def test_words_in_backticks_are_code_in_html_and_the_rest_is_text():

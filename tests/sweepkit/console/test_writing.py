@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from sweepkit.console.whole import make_folder, whole, write_whole
+from sweepkit.console.writing import make_folder, whole, write_whole
 from tests.two_users import make_shared, two_users
 
 
@@ -87,7 +87,7 @@ def test_a_file_system_without_rights_is_written(tmp_path, umask, monkeypatch):
     def refused(*args):
         raise OSError(errno.EPERM, "Operation not permitted")
 
-    monkeypatch.setattr("sweepkit.console.whole.os.chmod", refused)
+    monkeypatch.setattr("sweepkit.console.writing.os.chmod", refused)
     os.umask(0o077)
     write_whole(tmp_path / "file", "content")
     assert (tmp_path / "file").read_text() == "content"
@@ -95,7 +95,7 @@ def test_a_file_system_without_rights_is_written(tmp_path, umask, monkeypatch):
 
 WRITE = """import sys
 from pathlib import Path
-from sweepkit.console.whole import write_whole
+from sweepkit.console.writing import write_whole
 write_whole(Path(sys.argv[1]), sys.argv[2])"""
 
 

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from sweepkit.console.text.yaml_lines import NotYamlError, read_yaml
+from sweepkit.console.yaml_lines import NotYamlError, read_yaml
 
-ROOT = Path(__file__).parents[4]
+ROOT = Path(__file__).parents[3]
 BOMB = "a0: &a0 [x, x, x, x, x, x, x, x, x, x]\n" + "".join(
     f"a{i}: &a{i} [{', '.join([f'*a{i - 1}'] * 10)}]\n" for i in range(1, 9)
 )
@@ -82,4 +82,4 @@ def test_no_other_module_reads_yaml():
     found = [
         str(file.relative_to(ROOT)) for file in files if re.search(r"^\s*(import|from) yaml\b", file.read_text(), re.MULTILINE)
     ]
-    assert found == ["sweepkit/console/text/yaml_lines.py"]
+    assert found == ["sweepkit/console/yaml_lines.py"]

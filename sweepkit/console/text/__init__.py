@@ -1,1 +1,0 @@
-"""Text that people write in files: YAML with its lines, and texts whose line ends do not count."""
