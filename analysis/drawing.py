@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from analysis.asking import Where, asked_points, explored, key_named, look_for, selected
+from analysis.asked_chart import Where, asked_points, explored, key_named, look_for, selected
 from analysis.charts.along import MOST_PANELS, along, evaluated
 from analysis.charts.curves import Look
 from analysis.charts.explore import Choices, Explored, narrowed

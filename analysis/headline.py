@@ -4,7 +4,7 @@ from typing import Any, NamedTuple
 
 import pandas as pd
 
-from analysis.asking import asked_points, explored, look_for
+from analysis.asked_chart import asked_points, explored, look_for
 from analysis.charts.explore import Choices
 from analysis.data.choosing import axes_of, measures_of
 from analysis.data.questions import asked_of

@@ -8,17 +8,17 @@ from typing import Any, Literal
 
 import pandas as pd
 
-from analysis.asking import Where, check_apart, key_named, measure_named, selected
+from analysis.asked_chart import Where, check_apart, key_named, measure_named, selected
 from analysis.data.keys import ordering
 from analysis.data.points import CENTRES, points
 from analysis.data.progress.coverage import sweeps
 from analysis.data.selection import SEED, grid_keys
 from analysis.data.source import ResultsError, existing, location
 from analysis.drawing import AskedChart, draw
-from analysis.laws import AskedLevel
 from analysis.overlays.waiting import computed, computed_within
 from analysis.scaling.thresholds import threshold_table
 from analysis.sql.statements import answer
+from analysis.threshold_tables import AskedLevel
 from sweepkit.console.errors import spelled
 from sweepkit.console.words import listed, show
 from sweepkit.declarations.metrics import STATISTICS

@@ -8,8 +8,8 @@ from starlette.middleware import Middleware
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from analysis.data.source import ResultsError
-from app.ahead import CHARTS, import_ahead, open_store
 from app.pages import HOME, PAGES
+from app.preload import CHARTS, import_ahead, open_store
 from app.shared import results_directory
 from sweepkit.console.commands import name_entry_point
 

@@ -8,9 +8,9 @@ from typing import Literal
 import streamlit as st
 
 from analysis.data.source import ResultsError
-from app.ahead import REST, import_ahead, importing
-from app.leading import empty_pages
 from app.pages import FORMER, HOME, MORE, PAGES
+from app.pages_with_data import empty_pages
+from app.preload import REST, import_ahead, importing
 from app.screens import home
 from app.shared import guarded, links, look, results_directory
 

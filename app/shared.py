@@ -12,7 +12,7 @@ import streamlit as st
 from analysis.data.progress.coverage import sweeps
 from analysis.data.source import QueryError, ResultsError, state
 from app.downloads import may_run_again
-from app.looks import fit_screen, is_dark, is_narrow
+from app.styles import fit_screen, is_dark, is_narrow
 from app.theory import theories_known
 from sweepkit.console.commands import command, sweep_command
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
-from analysis.apart import Apart
+from analysis.background import Apart
 from sweepkit.console.words import counted
 
 if TYPE_CHECKING:  # pandas and what needs it take a second to import: pages do that once they need it

@@ -19,22 +19,22 @@ from orchestrator.grid.load import Grid
 from orchestrator.plan.announce import Outlook, announcement, outlook
 from orchestrator.plan.checks import check_own_parts
 from orchestrator.plan.forecast import Forecast, forecast, print_forecast, this_machine
-from orchestrator.plan.keeping import keeping_measured
+from orchestrator.plan.kept_metrics import keeping_measured
 from orchestrator.plan.machine import Machine
 from orchestrator.plan.missing import enqueue, missing_cells, ordered
+from orchestrator.plan.name_reuse import reused
 from orchestrator.plan.packing import Filled, Order, PackQueue
-from orchestrator.plan.prepare import prepare
-from orchestrator.plan.reused import reused
+from orchestrator.plan.task_files import prepare
 from orchestrator.ray.scratch import remove_left
-from orchestrator.running.beside import BesideTheory
 from orchestrator.running.driver import DebugRunner, Runner, Sweep
 from orchestrator.running.feed import SweepFeed
+from orchestrator.running.library_output import words_apart
+from orchestrator.running.outcome_process import BesideTheory
 from orchestrator.running.progress import Progress, Screen
-from orchestrator.running.quiet import words_apart
 from orchestrator.running.screens import screen_of
 from orchestrator.running.summary import report
-from orchestrator.running.work import Provenance, row_bytes
-from orchestrator.search.under_way import Searchers
+from orchestrator.running.worker import Provenance, row_bytes
+from orchestrator.search.searchers import Searchers
 from sweepkit.console.errors import PlainError
 from sweepkit.console.exit_codes import INTERRUPTED
 from sweepkit.console.terminal import complain, err, told

@@ -83,7 +83,7 @@ class Answered:
 @pytest.fixture(autouse=True)
 def theory_is_asked_here(monkeypatch: pytest.MonkeyPatch) -> None:
     """Sweeps within a test's own process; those that a test starts as commands ask as they do for a user."""
-    monkeypatch.setattr("orchestrator.running.beside.started", Answered)
+    monkeypatch.setattr("orchestrator.running.outcome_process.started", Answered)
 
 
 @pytest.fixture(autouse=True)

@@ -9,7 +9,7 @@ from threading import Event, Lock, Thread
 from time import monotonic
 from typing import Any, NamedTuple
 
-from analysis.apart import Apart
+from analysis.background import Apart
 from analysis.claims.board import likely_first
 from analysis.claims.check import check, load_claims
 from analysis.claims.entries import Claim

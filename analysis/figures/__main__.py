@@ -174,7 +174,7 @@ def _kinds() -> tuple[str, ...]:
 
 def _own(figure: str, results: str, sweep: str | None, own: dict[str, Any], size: dict[str, int], compute: Compute) -> "Titled":
     """The figure `curve` or `map`, from the values of the options."""
-    from analysis.asking import where_of
+    from analysis.asked_chart import where_of
     from analysis.charts.shown.sizing import sized
     from analysis.data.source import NoResults, ResultsError, existing
     from analysis.drawing import AskedChart

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pandas as pd
 
-from analysis.asking import asked_points, check_apart, key_named, selected, setting_for
+from analysis.asked_chart import asked_points, check_apart, key_named, selected, setting_for
 from analysis.charts.maps import heat_map
 from analysis.data.choosing import having
 from analysis.data.keys import captioned

@@ -19,7 +19,7 @@ class Later(NamedTuple):
     name: str
     """A name of the value: equal values have equal names."""
     compute: Callable[[], float]
-    """Picklable, for a process of its own (`analysis.apart`)."""
+    """Picklable, for a process of its own (`analysis.background`)."""
 
 
 Compute = Callable[[list[Later]], bool]

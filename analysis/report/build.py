@@ -8,7 +8,7 @@ import numpy as np
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
-from analysis.asking import selected
+from analysis.asked_chart import selected
 from analysis.claims.check import advice
 from analysis.claims.papers import PAPERS
 from analysis.data.progress.coverage import progress, reasons

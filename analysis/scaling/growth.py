@@ -4,7 +4,7 @@ from typing import Any, NamedTuple
 
 import pandas as pd
 
-from analysis.asking import setting_for
+from analysis.asked_chart import setting_for
 from analysis.data.choosing import is_number, measures_of
 from analysis.data.comparing import named
 from analysis.data.keys import captioned, spoken, value_of

@@ -11,13 +11,13 @@ from analysis.data.keys import spoken
 from analysis.data.points import Points, Setting, in_order, with_intervals
 from analysis.data.selection import Selection
 from analysis.data.source import declared
-from analysis.lines import rescaled_lines
+from analysis.python_lines import rescaled_lines
 from analysis.scaling.charts import collapse_chart
 from analysis.scaling.equilibrium.bound import BOUND_UNIT, MEANING, predicted_samples, scaling_of
 from analysis.scaling.predictions import Prediction, predicted
 from analysis.scaling.rescaling import Family, best, doubted, family, in_units, middle_of, rescaled
 from analysis.scaling.thresholds import Exponent
-from app.choosing import AskedThreshold, interval_text, number
+from app.choices import AskedThreshold, interval_text, number
 from app.controls import choice
 from app.downloads import downloads
 from app.shared import figure, remembered

@@ -10,9 +10,9 @@ from analysis.data.selection import Selection
 from analysis.data.source import ResultsError, state
 from analysis.headline import headline
 from app.controls import WHOLE
-from app.following import following
 from app.parts.scoreboard import RESTS_ON
 from app.shared import figure, links, remembered_with_theory
+from app.verdicts import following
 from sweepkit.console.words import counted
 
 MOST_NAMED = 3

@@ -14,13 +14,13 @@ from analysis.claims.following import Following
 from analysis.claims.papers import OURS, PAPERS
 from analysis.claims.verdict import Checked
 from analysis.data.source import state
-from analysis.lines import call_lines
+from analysis.python_lines import call_lines
 from app.controls import WHOLE, check_link, choice
 from app.downloads import downloads, may_run_again
-from app.following import following as _following
-from app.looks import is_dark, is_narrow
 from app.parts.scoreboard import RESTS_ON, counts_html, details, section_html
 from app.shared import figure
+from app.styles import is_dark, is_narrow
+from app.verdicts import following as _following
 from sweepkit.console.words import duration
 
 ALL = "(all papers)"

@@ -14,13 +14,13 @@ from analysis.data.keys import same_axis, title_of
 from analysis.data.points import CENTRES, Points, task_of
 from analysis.data.progress.showing import newest_of
 from analysis.data.selection import Selection, Value
-from analysis.lines import plot_lines
-from app.choosing import grouped, measure_choice
+from analysis.python_lines import plot_lines
+from app.choices import grouped, measure_choice
 from app.controls import NONE, check_link, choice, sweep_choice, switch
 from app.downloads import downloads
-from app.looks import controls
-from app.setting import fixed
+from app.setting_boxes import fixed
 from app.shared import figure, remembered, remembered_with_theory
+from app.styles import controls
 from app.theory import compute_later
 
 WIDTH, HEIGHT = 720, 400

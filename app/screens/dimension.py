@@ -5,12 +5,12 @@ import streamlit as st
 
 from analysis.charts.maps import heat_map, product, theory_contours
 from analysis.data.points import Setting
-from analysis.lines import threshold_lines
 from analysis.overlays import overlays
 from analysis.overlays.theory import BEYOND_SIGN
+from analysis.python_lines import threshold_lines
 from analysis.scaling.predictions import Prediction, compared, predicted
 from analysis.scaling.thresholds import Exponent, exponent, needed, threshold_table, without_infinite
-from app.choosing import (
+from app.choices import (
     about,
     accuracy_choice,
     crossings,
@@ -24,8 +24,8 @@ from app.choosing import (
 )
 from app.controls import check_link, switch
 from app.downloads import downloads
-from app.looks import controls_above
 from app.shared import figure
+from app.styles import controls_above
 from app.theory import compute_later
 
 

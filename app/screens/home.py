@@ -12,10 +12,10 @@ from analysis.data.networks.failures import remedy
 from analysis.data.progress.coverage import Live, Progress, Reason, in_common, live, progress, reasons
 from analysis.data.progress.showing import NEEDS
 from analysis.data.source import damaged, state
-from app.ahead import importing
 from app.controls import astray, check_link, choice, switch
-from app.leading import looking
 from app.pages import MORE, PAGES
+from app.pages_with_data import looking
+from app.preload import importing
 from app.shared import figure, links, remembered
 from sweepkit.console.commands import command, sweep_command, where
 from sweepkit.console.words import IN_PART, capital, counted, nearest
@@ -78,7 +78,7 @@ def show(results: str) -> None:
     if known is None:
         _link_on(places, looking(results).look(state(results)), unfilled)
     with importing:
-        meant_for: Any = import_module("app.parts.meant_for")
+        meant_for: Any = import_module("app.parts.papers_figures")
     for place in places:
         with place.figures:  # while networks are trained, a figure would be drawn anew every few seconds
             meant_for.figures(results, place.sweep, place.above, opens=place is places[0] and not running)

@@ -3,8 +3,8 @@
 import streamlit as st
 
 from analysis.data.progress.showing import NEEDS
-from app.leading import looking
 from app.pages import PAGES
+from app.pages_with_data import looking
 from app.shared import look
 from sweepkit.console.commands import sweep_command
 

@@ -24,12 +24,12 @@ from analysis.data.progress.coverage import reasons
 from analysis.data.progress.showing import newest_of
 from analysis.data.selection import Selection, Value
 from analysis.data.source import declared
-from analysis.lines import sql_lines
+from analysis.python_lines import sql_lines
 from app.controls import astray, check_link, choice, spelled, sweep_choice, switch
 from app.downloads import downloads
-from app.parts.picked import PICKED, pick, picked, show_picked, times_unticked
+from app.parts.ticked_networks import PICKED, pick, picked, show_picked, times_unticked
 from app.parts.training_now import show_in_training
-from app.setting import text_of
+from app.setting_boxes import text_of
 from app.shared import ENTERED, remembered
 from sweepkit.console.words import counted
 

@@ -7,14 +7,14 @@ from analysis.charts.curves import Look, curves_chart, with_residuals
 from analysis.charts.explore import Choices
 from analysis.charts.noise import BAYES, beside_bayes, noisy_settings
 from analysis.data.points import varying
-from analysis.lines import plot_lines
 from analysis.overlays import overlays
 from analysis.overlays.of_same_different import GENERALISING
-from app.choosing import about, accuracy_choice, interval_text, lacking, nothing_yet, points_of, rest, task_choice
+from analysis.python_lines import plot_lines
+from app.choices import about, accuracy_choice, interval_text, lacking, nothing_yet, points_of, rest, task_choice
 from app.controls import check_link, switch
 from app.downloads import downloads
-from app.looks import controls_above
 from app.shared import figure
+from app.styles import controls_above
 from app.theory import compute_later
 from sweepkit.stats import Interval
 

@@ -10,16 +10,16 @@ from analysis.data.paper import TEMPLATE_TASKS
 from analysis.data.points import Points, averaged, numeric_keys
 from analysis.data.questions import asked_of
 from analysis.data.selection import axes
-from analysis.lines import sql_lines
 from analysis.overlays import overlays
+from analysis.python_lines import sql_lines
 from analysis.scaling.levels import levels
 from analysis.scaling.thresholds import threshold_table, thresholds, without_infinite
-from app.choosing import captioned_of, level_choice, measure_choice, nothing_yet, points_of, rest, threshold_measures
+from app.choices import captioned_of, level_choice, measure_choice, nothing_yet, points_of, rest, threshold_measures
 from app.controls import NONE, check_link, choice, sweep_choice
 from app.downloads import downloads
-from app.looks import controls_above
-from app.setting import name
+from app.setting_boxes import name
 from app.shared import figure, remembered
+from app.styles import controls_above
 from app.theory import compute_later
 from sweepkit.declarations.metrics import STATISTICS
 

@@ -17,13 +17,13 @@ from analysis.data.networks.saved import beside_in_one, measured_of
 from analysis.data.points import described, means_of, task_of
 from analysis.data.selection import SEED, Selection
 from analysis.data.source import declared
-from analysis.lines import sql_lines
-from app.choosing import grouped, mean_text, nothing_yet
+from analysis.python_lines import sql_lines
+from app.choices import grouped, mean_text, nothing_yet
 from app.controls import NONE, check_link, choice, sweep_choice, switch
 from app.downloads import downloads
-from app.looks import controls, is_narrow
-from app.setting import linked_network, network_choice
+from app.setting_boxes import linked_network, network_choice
 from app.shared import figure, links, remembered
+from app.styles import controls, is_narrow
 from sweepkit.console.words import listed
 from sweepkit.declarations.evaluations import EVEN
 

@@ -13,14 +13,14 @@ from analysis.data.points import Setting, grouping_keys, in_order, numeric_keys,
 from analysis.data.progress.showing import tasks_with_thresholds
 from analysis.data.questions import asked_of
 from analysis.data.source import declared
-from analysis.lines import threshold_lines, together
+from analysis.python_lines import threshold_lines, together
 from analysis.scaling.charts import OPEN, exponent_chart, has_band, has_open, threshold_chart
 from analysis.scaling.equilibrium.bound import MEANING, lines, slopes
 from analysis.scaling.opening import Laws
 from analysis.scaling.predictions import Prediction, compared
 from analysis.scaling.proportion import RATIO, by_proportion, proportions
 from analysis.scaling.thresholds import Exponent, exponents, fitted, threshold_table, without_infinite
-from app.choosing import (
+from app.choices import (
     AskedThreshold,
     about,
     crossings,
@@ -37,9 +37,9 @@ from app.choosing import (
 )
 from app.controls import NONE, check_link, choice, switch
 from app.downloads import downloads
-from app.looks import controls_above, is_narrow
 from app.parts.collapse import collapse
 from app.shared import figure, remembered
+from app.styles import controls_above, is_narrow
 from sweepkit.console.words import shown
 
 

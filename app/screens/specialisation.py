@@ -12,16 +12,16 @@ from analysis.data.networks.reading import networks
 from analysis.data.points import Setting, one_setting, settings_of, varying
 from analysis.data.progress.showing import NEEDS
 from analysis.data.selection import Selection
-from analysis.lines import sql_lines
+from analysis.python_lines import sql_lines
 from analysis.scaling.equilibrium.bound import MEASURE, OVER, scaling_of
 from analysis.scaling.equilibrium.overlaps import BOUND, PRIOR, Overlaps, by_chance, expected, overlap_chart, overlaps
 from analysis.scaling.equilibrium.phases import AS_PRIOR, MAPPED, Mapped, measured_sizes, pattern_table, phase_chart, phase_map
 from analysis.theory.equilibrium.gaussian_process import lazy_alignment, less_lazy
 from analysis.theory.equilibrium.large_deviation import OUTLIER, Scaling
-from app.choosing import captioned_of, points_of, rest, unmixed
+from app.choices import captioned_of, points_of, rest, unmixed
 from app.controls import check_link, choice, sweep_choice
 from app.downloads import downloads
-from app.setting import fixed
+from app.setting_boxes import fixed
 from app.shared import figure, links, remembered
 from sweepkit.console.commands import sweep_command
 from sweepkit.console.words import counted

@@ -18,15 +18,15 @@ from analysis.data.points import described, means_of
 from analysis.data.selection import SEED, Selection, Value
 from analysis.data.source import declared
 from analysis.figures.symbols.structure import neurons_of, structure_chart
-from analysis.lines import sql_lines
 from analysis.overlays.of_same_different import expected
-from app.choosing import mean_text
+from analysis.python_lines import sql_lines
+from app.choices import mean_text
 from app.controls import check_link, sweep_choice, switch
 from app.downloads import downloads
-from app.looks import controls, is_narrow
 from app.parts.pictures import learned, saved, seen
-from app.setting import linked_network, network_choice
+from app.setting_boxes import linked_network, network_choice
 from app.shared import figure, remembered
+from app.styles import controls, is_narrow
 from sweepkit.declarations.evaluations import EVEN
 
 

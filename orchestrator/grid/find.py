@@ -4,8 +4,8 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from orchestrator.grid.having import lacking
 from orchestrator.grid.keys import Kind, Legal, axis_keys
+from orchestrator.grid.saving import lacking
 from orchestrator.grid.syntax.axes import Axis, parse_axis
 from orchestrator.grid.syntax.problems import COMMAND_LINE, Report
 from orchestrator.grid.syntax.values import REPLACED

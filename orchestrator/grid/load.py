@@ -9,14 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 from orchestrator.grid.blocks import Block
 from orchestrator.grid.context import Context
-from orchestrator.grid.entering import explained
-from orchestrator.grid.hints import unknown_key
+from orchestrator.grid.hints import explained, unknown_key
 from orchestrator.grid.keys import legal_keys, usual_kind
 from orchestrator.grid.only import CALL, Only, parse_only
 from orchestrator.grid.own.parts import own_parts
 from orchestrator.grid.own.source import UserFile
-from orchestrator.grid.planned import PlannedCell, checked_block, planned_cells, problems_with
-from orchestrator.grid.searches import Search
+from orchestrator.grid.planned import PlannedCell, Search, checked_block, planned_cells, problems_with
 from orchestrator.grid.syntax.files import read_text
 from orchestrator.grid.syntax.overrides import NOT_AXES, parse_overrides
 from orchestrator.grid.syntax.problems import GridError, Problem, Report

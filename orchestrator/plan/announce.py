@@ -10,7 +10,7 @@ from orchestrator.grid.planned import PlannedCell
 from orchestrator.plan.missing import why_again
 from orchestrator.plan.packing import PackQueue
 from orchestrator.search.bisection import FIRST_SEEDS, usual_rungs
-from orchestrator.search.under_way import Searchers
+from orchestrator.search.searchers import Searchers
 from sweepkit.console.words import duration
 from sweepkit.store.views import Statuses
 

@@ -4,9 +4,9 @@ import random
 from collections.abc import Collection, Sequence
 from itertools import groupby
 
-from orchestrator.extras import held_as
 from orchestrator.grid.planned import PlannedCell
 from orchestrator.plan.packing import LATE, Order, PackQueue
+from orchestrator.saved import held_as
 from sweepkit.store.views import Held, Statuses
 
 

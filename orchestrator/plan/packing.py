@@ -12,7 +12,7 @@ from typing import Literal, Protocol
 
 from orchestrator.cost.model import CostModel
 from orchestrator.grid.planned import PlannedCell
-from orchestrator.plan.choices import Choice, Choices, Shape
+from orchestrator.plan.engine_choice import Choice, Choices, Shape
 from orchestrator.plan.machine import CONTEXT_BYTES, FULL_CARD, Machine
 from trainables.engines import ENGINES
 

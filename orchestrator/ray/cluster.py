@@ -30,9 +30,9 @@ from orchestrator.cards import UNKNOWN_CARD, Card, cards_here
 from orchestrator.code import code_facts
 from orchestrator.grid.top import Resources
 from orchestrator.plan.machine import Machine, Node
-from orchestrator.ray import causes
+from orchestrator.ray import start_failures
 from orchestrator.ray.authentication import local_token
-from orchestrator.ray.fitness import misfit
+from orchestrator.ray.machine_check import misfit
 from orchestrator.ray.scratch import remove, scratch_directory
 from orchestrator.running.interrupts import LATEST_S, ends_after, reclaim
 from sweepkit import FOLDER
@@ -90,7 +90,7 @@ def joined(address: str | None, on_leaving: Sequence[Callable[[], object]] = ())
         finally:
             _leave()
         return
-    if cause := causes.foreseen():
+    if cause := start_failures.foreseen():
         raise _not_started(cause)
     with ExitStack() as held:
         try:
@@ -144,7 +144,11 @@ def _leave() -> None:
 def _start_local(scratch: str, on_leaving: Sequence[Callable[[], object]]) -> None:
     """Start a Ray on this machine's cores. Ray gives its processes 30 s, which is little on a busy machine: so try twice."""
     os.environ.setdefault("RAY_preload_python_modules", PRELOADED)
-    offered: dict[str, Any] = {"num_cpus": cores(), "_memory": available_bytes(), "object_store_memory": causes.STORE_BYTES}
+    offered: dict[str, Any] = {
+        "num_cpus": cores(),
+        "_memory": available_bytes(),
+        "object_store_memory": start_failures.STORE_BYTES,
+    }
     with ends_after(START_S, _too_late, 1, (lambda: remove(scratch), *on_leaving)):
         for last in (False, True):
             try:
@@ -153,21 +157,25 @@ def _start_local(scratch: str, on_leaving: Sequence[Callable[[], object]]) -> No
                 return
             except Exception as error:  # Ray raises this very class when its processes are slow or die
                 ray.shutdown()
-                if last or causes.foreseen():
+                if last or start_failures.foreseen():
                     said = next(iter(str(error).splitlines()), type(error).__name__)
-                    raise _not_started(causes.found(error), said) from error
+                    raise _not_started(start_failures.found(error), said) from error
 
 
 def _too_late() -> str:
     late = TimeoutError(f"it has not answered for {START_S:g} s")
-    return str(_not_started(causes.found(late), str(late)))
+    return str(_not_started(start_failures.found(late), str(late)))
 
 
 def _not_started(cause: str, said: str = "") -> StartError:
     """The error with the cause, or if none was found with what Ray said, what else was the case, and where Ray's logs are."""
     known = [cause]
     if not cause:
-        told = {"Ray said": said.rstrip("."), "At the same time": causes.circumstances(), "Its logs": causes.logs()}
+        told = {
+            "Ray said": said.rstrip("."),
+            "At the same time": start_failures.circumstances(),
+            "Its logs": start_failures.logs(),
+        }
         known = ["no cause was found on this machine", *(f"{what}: {text}" for what, text in told.items() if text)]
     return StartError(f"Ray does not start here: {'. '.join(known)}. --debug trains in this process, without Ray")
 

@@ -28,12 +28,12 @@ from orchestrator.grid.top import Resources
 from orchestrator.plan.machine import MEMORY_SHARE, Machine
 from orchestrator.plan.packing import Pack
 from orchestrator.ray.controller import tuned
-from orchestrator.ray.fitness import misfit
 from orchestrator.ray.liveness import Watch
+from orchestrator.ray.machine_check import misfit
 from orchestrator.ray.scratch import remove, scratch_directory
 from orchestrator.running.driver import Sweep
 from orchestrator.running.interrupts import give_up
-from orchestrator.running.work import Failure, PackWork
+from orchestrator.running.worker import Failure, PackWork
 from sweepkit.store.files import ResultsError
 from sweepkit.store.leases import BEAT_EVERY_S
 from sweepkit.store.training_now import CURVES

@@ -8,7 +8,7 @@ from typing import Protocol
 from orchestrator.cost.calibration import measured_on_card
 from orchestrator.grid.load import Grid
 from orchestrator.plan.packing import Pack, PackQueue
-from orchestrator.running.work import Failure, Outcome, PackWork, Provenance, declared_of, failed_row
+from orchestrator.running.worker import Failure, Outcome, PackWork, Provenance, declared_of, failed_row
 from sweepkit.console.terminal import told
 from sweepkit.store.files import ResultsError
 from sweepkit.store.leases import Lease

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from orchestrator.grid.load import Grid
 from orchestrator.plan.missing import enqueue, ordered
 from orchestrator.plan.packing import Order, PackQueue
-from orchestrator.search.under_way import Searchers
+from orchestrator.search.searchers import Searchers
 from sweepkit.store.files import ResultsError
 from sweepkit.store.leases import others_in_flight
 from sweepkit.store.store import Store

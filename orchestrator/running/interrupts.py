@@ -55,7 +55,7 @@ def _leave_imports(signum: int, frame: FrameType | None) -> None:
 def _say_interrupted() -> None:
     """Write to the file descriptor itself, as the signal may have interrupted a write to a buffer.
 
-    The console's file is standard error even while the output of libraries goes nowhere (`orchestrator.running.quiet`).
+    The console's file is standard error even while the output of libraries goes nowhere (`orchestrator.running.library_output`).
     """
     console = getattr(sys.modules.get("sweepkit.console.terminal"), "err", None)  # not imported yet in the first moments
     with suppress(OSError, ValueError):  # it is closed

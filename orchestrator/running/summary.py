@@ -8,13 +8,13 @@ from typing import Any
 
 from rich.console import Console
 
-from orchestrator.extras import of_extras
 from orchestrator.grid.load import Grid
 from orchestrator.grid.planned import PlannedCell
-from orchestrator.running.beside import BesideTheory, asked_for, headlines
+from orchestrator.running.outcome_process import BesideTheory, asked_for, headlines
 from orchestrator.running.outcome_table import print_outcome
+from orchestrator.saved import of_extras
+from orchestrator.search.searchers import Searchers
 from orchestrator.search.table import print_thresholds, threshold_rows
-from orchestrator.search.under_way import Searchers
 from sweepkit.console.commands import command, where
 from sweepkit.console.escaping import printable
 from sweepkit.console.words import IN_PART, capital

@@ -11,8 +11,8 @@ from rich.text import Text
 
 from orchestrator.grid.find import Find
 from orchestrator.grid.keys import PARTS
-from orchestrator.grid.searches import Search
-from orchestrator.search.under_way import Searchers, Searching
+from orchestrator.grid.planned import Search
+from orchestrator.search.searchers import Searchers, Searching
 from sweepkit.console.escaping import printable
 from sweepkit.console.tables import print_fitting
 from sweepkit.console.words import shown

@@ -7,8 +7,8 @@ import pytest
 from streamlit.components.v2 import manifest_scanner
 from streamlit.testing.v1 import AppTest
 
-from analysis.apart import Apart
-from app.leading import Looking
+from analysis.background import Apart
+from app.pages_with_data import Looking
 
 # Streamlit reads the metadata of every installed package at each `run` of an AppTest, a third of these tests' time.
 manifest_scanner.scan_component_manifests = cache(manifest_scanner.scan_component_manifests)

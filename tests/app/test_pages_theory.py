@@ -12,7 +12,7 @@ from analysis.scaling.charts import exponent_chart
 from analysis.scaling.predictions import Prediction
 from analysis.scaling.thresholds import Exponent
 from analysis.theory.same_different.bayes import generalising_accuracy
-from app.choosing import interval_text
+from app.choices import interval_text
 from app.screens import scaling
 from sweepkit.stats.fits import PowerLaw
 from sweepkit.stats.intervals import Interval

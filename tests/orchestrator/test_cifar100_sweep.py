@@ -128,7 +128,7 @@ def test_missing_data_are_told_once_and_nothing_starts(grid, sweep_here, results
 def test_too_little_room_is_said_before_anything_is_computed(grid, sweep_here, cifar_folder, tmp_path, monkeypatch):
     for name in (sets.CIFAR100.folders[0], "vgg16-made.pth"):
         os.symlink(cifar_folder / name, tmp_path / name)
-    monkeypatch.setattr("orchestrator.plan.prepare.ROOM_LEFT", 2**62)
+    monkeypatch.setattr("orchestrator.plan.task_files.ROOM_LEFT", 2**62)
     done = sweep_here(grid, f"data_dir={tmp_path}", "--debug")
     assert done.returncode == 2
     assert f"too little room: {tmp_path / 'features'} has " in done.stderr

@@ -258,7 +258,7 @@ def test_parts_whose_networks_are_all_done_are_not_looked_at(tmp_path, sweep_her
 TRAIN = """
 import pickle
 from orchestrator.grid.own.files import register_user_file
-from orchestrator.running.work import PackWork, Provenance
+from orchestrator.running.worker import PackWork, Provenance
 for file in pickle.load(open("files", "rb")):
     register_user_file(file)
 members = pickle.loads(pickle.load(open("pack", "rb")))

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from analysis.asking import asked_points, look_for
+from analysis.asked_chart import asked_points, look_for
 from analysis.charts.explore import Choices, explore
 from analysis.data.choosing import axes_of, having, measures_of, rest_beside, settled
 from analysis.data.keys import with_gamma

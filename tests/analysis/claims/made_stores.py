@@ -24,7 +24,7 @@ from analysis.theory.equilibrium.three_layers import gp_sp, sp_mag
 from analysis.theory.fluctuations import of_hermite
 from orchestrator.grid.load import load_grid
 from orchestrator.grid.planned import PlannedCell
-from orchestrator.running.work import Provenance, common_columns, declared_of
+from orchestrator.running.worker import Provenance, common_columns, declared_of
 from sweepkit.declarations.metrics import METRICS
 from sweepkit.store.store import Store
 from trainables.metrics import requested_metric, requested_names

@@ -12,7 +12,7 @@ import pytest
 from analysis.claims.check import check, load_claims
 from analysis.claims.kinds import simulated
 from orchestrator.grid.load import load_grid
-from orchestrator.running.work import Provenance, common_columns, declared_of
+from orchestrator.running.worker import Provenance, common_columns, declared_of
 from sweepkit.store.store import Store
 from tests.analysis.claims.made_stores import NOISE, ROOT, made_store, networks, sides, values
 from tests.stand_ins import stand_ins

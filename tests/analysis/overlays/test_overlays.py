@@ -3,7 +3,7 @@
 import pandas as pd
 import pytest
 
-from analysis.apart import Apart
+from analysis.background import Apart
 from analysis.charts.curves import with_residuals
 from analysis.data.points import points
 from analysis.data.selection import Selection

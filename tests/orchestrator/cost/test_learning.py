@@ -6,7 +6,7 @@ import pytest
 
 from orchestrator.cost.model import CostModel
 from orchestrator.grid.load import load_grid
-from orchestrator.running.work import PackWork, Provenance
+from orchestrator.running.worker import PackWork, Provenance
 from sweepkit.store.store import Store
 from sweepkit.store.views import run as run_query
 from tests.own_parts import GATED, keep_registries, own_grid

@@ -12,7 +12,7 @@ from orchestrator.grid.find import find_metrics
 from orchestrator.grid.keys import Kind
 from orchestrator.grid.load import load_grid
 from orchestrator.grid.syntax.problems import GridError
-from orchestrator.search.under_way import Searchers, values
+from orchestrator.search.searchers import Searchers, values
 from orchestrator.sweep import app
 from sweepkit.store.store import Store
 from sweepkit.store.views import connect, fetch
@@ -124,7 +124,7 @@ def test_a_rung_of_which_some_networks_are_there_is_completed(searching, results
 
 
 def test_cells_that_a_search_and_a_block_want_are_trained_once(searching, results, monkeypatch):
-    from orchestrator.running.work import PackWork
+    from orchestrator.running.worker import PackWork
 
     commit, committed = PackWork.commit, []
     monkeypatch.setattr(
@@ -139,7 +139,7 @@ def test_cells_that_a_search_and_a_block_want_are_trained_once(searching, result
 def test_what_another_sweep_trained_meanwhile_is_taken(searching, results, monkeypatch):
     whole = swept(searching, results)
     monkeypatch.setattr(Store, "statuses", lambda self: {})  # as it was when this sweep began
-    monkeypatch.setattr("orchestrator.running.work.PackWork.advance", lambda *a: pytest.fail("trained again"))
+    monkeypatch.setattr("orchestrator.running.worker.PackWork.advance", lambda *a: pytest.fail("trained again"))
     grid = load_grid(searching)
     searchers = Searchers(grid, Store(results), {}, lambda cells: list(cells))
     assert searchers.start() == [] and searchers.n_open == 0
@@ -170,7 +170,7 @@ def test_cells_outside_of_searches_are_trained_beside_them(searching, results):
 
 
 def test_a_network_that_fails_has_no_value_and_the_search_goes_on(searching, results, monkeypatch):
-    from orchestrator.running.work import PackWork
+    from orchestrator.running.worker import PackWork
 
     advance = PackWork.advance
 

@@ -43,7 +43,7 @@ from orchestrator.ray.runner import (  # noqa: E402
     runs,
 )
 from orchestrator.running.driver import Sweep  # noqa: E402
-from orchestrator.running.work import Failure, Provenance  # noqa: E402
+from orchestrator.running.worker import Failure, Provenance  # noqa: E402
 from sweepkit.store.leases import Lease  # noqa: E402
 from sweepkit.store.store import Store  # noqa: E402
 from sweepkit.store.views import connect  # noqa: E402

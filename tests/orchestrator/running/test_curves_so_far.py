@@ -3,7 +3,7 @@
 import pytest
 
 from orchestrator.grid.load import load_grid
-from orchestrator.running.work import PackWork
+from orchestrator.running.worker import PackWork
 from trainables.streams import BLOCK_STEPS
 
 

@@ -13,7 +13,7 @@ from orchestrator.plan.machine import Machine
 from orchestrator.plan.missing import missing_cells, ordered
 from orchestrator.plan.packing import PackQueue
 from orchestrator.running.driver import DebugRunner, Sweep
-from orchestrator.running.work import PackWork, Provenance, row_bytes
+from orchestrator.running.worker import PackWork, Provenance, row_bytes
 from sweepkit.store.files import ResultsError
 from sweepkit.store.leases import Lease
 from sweepkit.store.store import Store

@@ -89,7 +89,7 @@ INTERRUPTED_AMID = """
 import os, signal, sys
 from sweepkit.console.terminal import err
 from orchestrator.running import interrupts
-from orchestrator.running.quiet import words_apart
+from orchestrator.running.library_output import words_apart
 
 for s in interrupts.SIGNALS:
     signal.signal(s, interrupts.leave)
@@ -144,7 +144,7 @@ def test_an_import_leaves_signals_alone():
 
 
 def test_words_of_ray_reach_nobody(capfd):
-    from orchestrator.running.quiet import words_apart
+    from orchestrator.running.library_output import words_apart
 
     console = Console(stderr=True)
     with words_apart(console):
@@ -161,7 +161,7 @@ def test_words_of_ray_reach_nobody(capfd):
 
 
 def test_a_console_keeps_no_standard_error_that_was_replaced_for_a_while(capsys, monkeypatch):
-    from orchestrator.running.quiet import words_apart
+    from orchestrator.running.library_output import words_apart
 
     console = Console(stderr=True)
     with monkeypatch.context() as replaced, open(os.devnull, "w") as another:

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 
 from orchestrator.grid.load import Grid
-from orchestrator.grid.searches import Search
+from orchestrator.grid.planned import Search
 from orchestrator.search.bisection import Network, ThresholdSearch
 from sweepkit.declarations.metrics import METRICS
 from sweepkit.store.sql import literal

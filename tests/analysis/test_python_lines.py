@@ -9,7 +9,7 @@ from analysis.data.choosing import axes_of, having, rest_of, settled, suggested
 from analysis.data.comparing import named
 from analysis.data.points import groups, one_setting
 from analysis.data.selection import Selection
-from analysis.lines import call_lines, plot_lines, rescaled_lines, sql_lines, threshold_lines
+from analysis.python_lines import call_lines, plot_lines, rescaled_lines, sql_lines, threshold_lines
 from analysis.scaling.rescaling import family, middle_of, rescaled
 from analysis.scaling.thresholds import threshold_table, thresholds
 from sweepkit.store.store import Store

@@ -22,9 +22,9 @@ from analysis.scaling.levels import Levels, levels
 from analysis.scaling.proportion import RATIO, by_proportion
 from analysis.scaling.thresholds import falls_along, thresholds
 from app.controls import choice, sweep_choice
-from app.leading import looking
 from app.pages import PAGES
-from app.setting import name, one
+from app.pages_with_data import looking
+from app.setting_boxes import name, one
 from app.shared import links, remembered
 from sweepkit.console.commands import sweep_command
 from sweepkit.console.words import counted

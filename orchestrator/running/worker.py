@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from orchestrator.cost.calibration import cpu_name
-from orchestrator.extras import held_as, why_without
 from orchestrator.grid.planned import PlannedCell
+from orchestrator.saved import held_as, why_without
 from sweepkit.console.errors import own_line
 from sweepkit.console.words import in_a_line
 from sweepkit.declarations.columns import Column

@@ -5,7 +5,7 @@ import re
 import pytest
 
 from orchestrator.code import code_facts
-from orchestrator.ray.fitness import misfit
+from orchestrator.ray.machine_check import misfit
 from sweepkit.store.files import open_files
 
 
@@ -35,6 +35,6 @@ def test_a_lease_that_is_gone_for_a_moment_is_waited_for(results, monkeypatch):
         if len(pauses) == 2:
             files.write("leases/a.json", b"{}")
 
-    monkeypatch.setattr("orchestrator.ray.fitness.time.sleep", renewed_in_the_second)
+    monkeypatch.setattr("orchestrator.ray.machine_check.time.sleep", renewed_in_the_second)
     assert misfit(results, "leases/a.json", code_facts(), patience_s=float("inf")) == ""
     assert len(pauses) == 2  # not to the end

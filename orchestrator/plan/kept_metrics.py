@@ -7,10 +7,10 @@ from typing import Any
 
 import duckdb
 
-from orchestrator.extras import of_extras
 from orchestrator.grid.load import Grid
 from orchestrator.grid.planned import Carried
 from orchestrator.plan.missing import missing_cells
+from orchestrator.saved import of_extras
 from sweepkit.declarations.columns import Metric
 from sweepkit.store.columns import column_of
 from sweepkit.store.sql import in_quotes

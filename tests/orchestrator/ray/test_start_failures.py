@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from orchestrator.ray import causes
+from orchestrator.ray import start_failures
 from tests.two_users import two_users
 
 GIB = 2**30
@@ -22,43 +22,43 @@ def healthy(monkeypatch, tmp_path):
     """A machine on which nothing speaks against a start, whatever else runs on this one."""
     monkeypatch.delenv("RAY_ADDRESS", raising=False)
     monkeypatch.delenv("RAY_TMPDIR", raising=False)
-    monkeypatch.setattr(causes, "_socket_name", lambda: "/s")  # pytest's own folders have long names
+    monkeypatch.setattr(start_failures, "_socket_name", lambda: "/s")  # pytest's own folders have long names
     monkeypatch.setenv("TMPDIR", str(tmp_path))
-    monkeypatch.setattr(causes, "available_bytes", lambda: 8 * GIB)
-    monkeypatch.setattr(causes, "cores", lambda: 2)
+    monkeypatch.setattr(start_failures, "available_bytes", lambda: 8 * GIB)
+    monkeypatch.setattr(start_failures, "cores", lambda: 2)
     monkeypatch.setattr(os, "getloadavg", lambda: (1.0, 1.0, 1.0))
 
 
 def test_nothing_is_blamed_without_evidence():
-    assert causes.foreseen() == "" == causes.found(RuntimeError("The current node timed out during startup."))
+    assert start_failures.foreseen() == "" == start_failures.found(RuntimeError("The current node timed out during startup."))
 
 
 @pytest.mark.parametrize("name", ["RAY_TMPDIR", "TMPDIR"])
 def test_a_folder_whose_sockets_would_have_too_long_names(monkeypatch, tmp_path, name):
     monkeypatch.undo()
     monkeypatch.delenv("RAY_TMPDIR", raising=False)
-    longest = causes.LONGEST - len(causes._socket_name())
+    longest = start_failures.LONGEST - len(start_failures._socket_name())
     for length, fits in ((longest, True), (longest + 1, False)):
         monkeypatch.setenv(name, "/" + "x" * (length - 1))
-        said = causes._long_names()
+        said = start_failures._long_names()
         assert bool(said) != fits
     assert f"{name}=/xxx" in said and f"has {longest + 1} bytes, and at most {longest} fit; set RAY_TMPDIR" in said
     monkeypatch.setenv(name, "/" + "ü" * (longest // 2 + 1))  # two bytes each
-    assert causes._long_names()
+    assert start_failures._long_names()
 
 
 def test_the_longest_name_is_the_one_that_ray_refuses(tmp_path):
     from ray._private.utils import validate_socket_filepath
 
-    longest = causes.LONGEST - len(causes._socket_name())
-    validate_socket_filepath("/" + "x" * (longest - 1) + causes._socket_name())
+    longest = start_failures.LONGEST - len(start_failures._socket_name())
+    validate_socket_filepath("/" + "x" * (longest - 1) + start_failures._socket_name())
     with pytest.raises(OSError, match="AF_UNIX path length"):
-        validate_socket_filepath("/" + "x" * longest + causes._socket_name())
+        validate_socket_filepath("/" + "x" * longest + start_failures._socket_name())
 
 
 def test_a_current_directory_that_was_deleted(tmp_path):
     (tmp_path / "gone").mkdir()
-    code = "import os, sys; os.rmdir(os.getcwd()); from orchestrator.ray import causes; print(causes.foreseen())"
+    code = "import os, sys; os.rmdir(os.getcwd()); from orchestrator.ray import start_failures; print(start_failures.foreseen())"
     env = os.environ | {"PYTHONPATH": str(Path(__file__).resolve().parents[3])}
     done = subprocess.run(
         [sys.executable, "-P", "-c", code], cwd=tmp_path / "gone", env=env, capture_output=True, text=True, check=True
@@ -75,13 +75,13 @@ def failing(number: int):
 
 def test_a_place_that_another_user_owns_is_named_with_its_owner(monkeypatch, tmp_path):
     (tmp_path / "ray").mkdir()
-    monkeypatch.setattr(causes.tempfile, "TemporaryFile", failing(errno.EACCES))
-    said = causes.foreseen()
+    monkeypatch.setattr(start_failures.tempfile, "TemporaryFile", failing(errno.EACCES))
+    said = start_failures.foreseen()
     assert f"go into {tmp_path}/ray (TMPDIR={tmp_path}), which belongs to user " in said
     assert "Permission denied; set RAY_TMPDIR to a directory of your own" in said
 
 
-FORBIDDEN = "from orchestrator.ray import causes; print(causes.foreseen()); print('logs:', causes.logs())"
+FORBIDDEN = "from orchestrator.ray import start_failures; print(start_failures.foreseen()); print('logs:', start_failures.logs())"
 
 
 @pytest.mark.parametrize("name", ["TMPDIR", "RAY_TMPDIR"])
@@ -98,24 +98,24 @@ def test_a_place_below_another_users_private_folder_is_told_with_its_owner(name)
 
 def test_a_file_in_its_place(tmp_path):
     (tmp_path / "ray").touch()
-    assert f"below {tmp_path}/ray (TMPDIR={tmp_path}), which is no directory" in causes.foreseen()
+    assert f"below {tmp_path}/ray (TMPDIR={tmp_path}), which is no directory" in start_failures.foreseen()
 
 
 @pytest.mark.parametrize("number", [errno.ENOSPC, errno.EDQUOT])
 def test_a_full_disk(monkeypatch, tmp_path, number):
-    monkeypatch.setattr(causes.tempfile, "TemporaryFile", failing(number))
-    said = causes.foreseen()
+    monkeypatch.setattr(start_failures.tempfile, "TemporaryFile", failing(number))
+    said = start_failures.foreseen()
     assert f"no room is left for Ray's sockets and logs in {tmp_path}" in said and "MiB free; free some" in said
 
 
 def test_a_folder_that_does_not_exist_yet_is_made_by_ray(monkeypatch, tmp_path):
     monkeypatch.setenv("TMPDIR", str(tmp_path / "not" / "yet"))
-    assert causes.foreseen() == ""
+    assert start_failures.foreseen() == ""
 
 
 def test_a_network_that_does_not_answer_itself(monkeypatch):
     monkeypatch.setattr(socket, "create_connection", failing(errno.ENETUNREACH))
-    assert "Network is unreachable; bring its loopback interface up (`ip link set lo up`)" in causes.foreseen()
+    assert "Network is unreachable; bring its loopback interface up (`ip link set lo up`)" in start_failures.foreseen()
 
 
 @pytest.mark.parametrize(
@@ -134,19 +134,19 @@ def test_a_limit_that_the_error_names(error, remedy):
         except Exception as first:
             raise RuntimeError("Ray failed") from first
     except RuntimeError as raised:
-        assert remedy in causes.found(raised)
+        assert remedy in start_failures.found(raised)
 
 
 def test_what_runs_short_is_said_with_numbers(monkeypatch):
     error = Exception("The current node timed out during startup.")
-    assert causes.circumstances() == ""
+    assert start_failures.circumstances() == ""
     monkeypatch.setattr(os, "getloadavg", lambda: (35.2, 1.0, 1.0))
-    assert "this machine is busy: in the last minute 35 processes at a time wanted its 2 cores" in causes.circumstances()
-    monkeypatch.setattr(causes, "_free", lambda place: 5 * 2**20)
-    assert "/dev/shm has 5 MiB free, and " in causes.circumstances()
-    monkeypatch.setattr(causes, "available_bytes", lambda: 300 * 2**20)
-    assert causes.circumstances().startswith("300 MiB of memory are free here")
-    assert causes.found(error) == ""  # any of these may have been so without harm
+    assert "this machine is busy: in the last minute 35 processes at a time wanted its 2 cores" in start_failures.circumstances()
+    monkeypatch.setattr(start_failures, "_free", lambda place: 5 * 2**20)
+    assert "/dev/shm has 5 MiB free, and " in start_failures.circumstances()
+    monkeypatch.setattr(start_failures, "available_bytes", lambda: 300 * 2**20)
+    assert start_failures.circumstances().startswith("300 MiB of memory are free here")
+    assert start_failures.found(error) == ""  # any of these may have been so without harm
 
 
 @pytest.mark.parametrize(("has_logs", "load"), [(False, 1.0), (True, 1.0), (True, 35.2)])
@@ -180,7 +180,7 @@ def test_what_is_foreseen_is_said_before_ray_is_tried(monkeypatch):
     from orchestrator.ray import cluster
 
     monkeypatch.setattr(cluster.ray, "init", lambda **options: pytest.fail("Ray was started"))
-    monkeypatch.setattr(causes, "foreseen", lambda: "the reason; the remedy")
+    monkeypatch.setattr(start_failures, "foreseen", lambda: "the reason; the remedy")
     with pytest.raises(cluster.StartError, match="does not start here: the reason; the remedy"), cluster.joined(None):
         pass
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from analysis.apart import NICE, ONE_THREAD, TRIES, Apart, ApartError
+from analysis.background import NICE, ONE_THREAD, TRIES, Apart, ApartError
 from tests.sweeps import wait_for
 
 
@@ -65,7 +65,7 @@ def test_a_process_that_dies_is_started_again_and_one_that_always_dies_is_told(a
 
 def test_it_ends_with_the_one_who_asked_even_amid_work(tmp_path):
     code = (
-        "import os, time, threading\nfrom functools import partial\nfrom analysis.apart import Apart\n"
+        "import os, time, threading\nfrom functools import partial\nfrom analysis.background import Apart\n"
         "apart = Apart()\nprint(apart.compute(os.getpid), flush=True)\n"
         "threading.Thread(target=apart.compute, args=(partial(time.sleep, 1e6),), daemon=True).start()\ntime.sleep(1e6)"
     )

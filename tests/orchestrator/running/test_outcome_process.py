@@ -3,7 +3,7 @@
 import pytest
 
 from orchestrator.grid.planned import PlannedCell
-from orchestrator.running.beside import BesideTheory, asked_for, headlines
+from orchestrator.running.outcome_process import BesideTheory, asked_for, headlines
 from sweepkit.store.files import ResultsError
 from trainables.cell import cell_of
 from trainables.tasks import Hermite3, SameDifferent

@@ -7,8 +7,8 @@ from analysis.claims.board import likely_first
 from analysis.claims.check import load_claims
 from analysis.claims.following import Following
 from analysis.claims.verdict import Checked, NotMeasured
-from app import leading
-from app.leading import Looking
+from app import pages_with_data
+from app.pages_with_data import Looking
 from app.parts import headlines
 
 
@@ -22,7 +22,7 @@ def test_a_state_that_comes_during_a_question_is_asked_for_at_once(monkeypatch):
         assert go_on.wait()
         return answer
 
-    monkeypatch.setattr(leading, "showing", showing)
+    monkeypatch.setattr(pages_with_data, "showing", showing)
     looking = Looking("results")
     looking.look("early", wait_s=0)
     assert asked.wait()

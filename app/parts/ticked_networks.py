@@ -12,7 +12,7 @@ from analysis.data.networks.evaluations import main_and_loss
 from analysis.data.networks.failures import log_of, remedy
 from analysis.data.networks.listing import differences, rows_of, told_apart
 from analysis.data.networks.reading import MOST_SEEDS, training, training_sql
-from analysis.lines import sql_lines
+from analysis.python_lines import sql_lines
 from app.controls import astray, switch
 from app.downloads import downloads
 from app.pages import PAGES

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import pandas as pd
 
-from analysis.asking import Where, asked_points, check_apart, key_named, selected, setting_for
+from analysis.asked_chart import Where, asked_points, check_apart, key_named, selected, setting_for
 from analysis.data.choosing import axes_of, having, measures_of
 from analysis.data.keys import ordering, spoken, value_of
 from analysis.data.measures import MAIN

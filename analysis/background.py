@@ -1,4 +1,4 @@
-"""A process of its own, at a low priority, for work that takes minutes: `python -m analysis.apart low FOLDER`.
+"""A process of its own, at a low priority, for work that takes minutes: `python -m analysis.background low FOLDER`.
 
 In the server's own process such work made pages three times as slow, by Python's lock and the threads of linear algebra.
 """
@@ -73,7 +73,7 @@ class Apart:
     def _running(self) -> subprocess.Popen[bytes]:
         if self._process is None:
             self._process = subprocess.Popen(  # away from the terminal, whose Ctrl+C is for this process
-                [sys.executable, "-m", "analysis.apart", self._priority, os.getcwd()],
+                [sys.executable, "-m", "analysis.background", self._priority, os.getcwd()],
                 stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                 cwd=FOLDER,  # else a user's own analysis.py would be started
                 env=os.environ | ONE_THREAD, start_new_session=True,
