@@ -65,21 +65,21 @@ def _told_by(tool: str, made: Any, *words: str) -> str:
 
 def kernels(width: int, batch: int = 128) -> dict[str, Any]:
     """All kernels in float32 for m neurons and B examples."""
-    from trainables.kernels.card import gram_large, noisy_cuda
-    from trainables.kernels.card.gram_cuda import train_steps
-    from trainables.trainers.gram import cuda, large
+    from trainables.engines.dense import fused_step
+    from trainables.engines.gram import cuda, cuda_large, cuda_large_step
+    from trainables.engines.gram.cuda_step import train_steps
 
-    few, many = cuda.sizes(width, batch), large.sizes(width, batch, torch.float32)
+    few, many = cuda.sizes(width, batch), cuda_large.sizes(width, batch, torch.float32)
     scored = {"BATCH": batch, "PAIRS": many["PAIRS"], "BLOCKS": many["WIDTH"] // many["BLOCK"]}
-    outputs, gradients = (of(batch, width, 4) for of in (noisy_cuda.output_sizes, noisy_cuda.gradient_sizes))
+    outputs, gradients = (of(batch, width, 4) for of in (fused_step.output_sizes, fused_step.gradient_sizes))
     steps = {"STEPS": BLOCK_STEPS}
     return {
         "gram, L <= 32": for_hopper(train_steps, few, cuda.options(few, torch.float32), "fp32", ("loss", "right")),
-        "gram, L > 32: advance": for_hopper(gram_large.advance, many, large.options(many, torch.float32), "fp32"),
-        "gram, L > 32: score": for_hopper(gram_large.score, scored, {}, "fp32"),
-        "batched: outputs": for_hopper(noisy_cuda.take_outputs, steps | outputs, {"num_warps": noisy_cuda.WARPS}, "fp32"),
+        "gram, L > 32: advance": for_hopper(cuda_large_step.advance, many, cuda_large.options(many, torch.float32), "fp32"),
+        "gram, L > 32: score": for_hopper(cuda_large_step.score, scored, {}, "fp32"),
+        "batched: outputs": for_hopper(fused_step.take_outputs, steps | outputs, {"num_warps": fused_step.WARPS}, "fp32"),
         "batched: gradients": for_hopper(
-            noisy_cuda.take_gradients, steps | gradients, {"num_warps": noisy_cuda.TALL_WARPS}, "fp32"
+            fused_step.take_gradients, steps | gradients, {"num_warps": fused_step.TALL_WARPS}, "fp32"
         ),
     }
 

@@ -61,7 +61,7 @@ def steps_a_second(engine: str, cells: list[Cell], steps: int) -> float:
 
 def data_seconds(cell: Cell) -> float:
     """Seconds to draw one step's data, in blocks as `batched` does."""
-    from trainables.trainers.batched import Batched
+    from trainables.engines.dense.batched import Batched
 
     made, blocks = Batched([cell]), count(1)
     return 1 / BLOCK_STEPS / rate(lambda: made.staging.take(next(blocks)))

@@ -11,8 +11,8 @@ from rich.console import Console
 from rich.table import Table
 
 from trainables.cell import Cell, cell_of
-from trainables.equilibrium.result import EquilibriumResult
-from trainables.equilibrium.run import EquilibriumRun
+from trainables.engines.langevin.result import EquilibriumResult
+from trainables.engines.langevin.run import EquilibriumRun
 from trainables.tasks import Hermite3
 
 SIZES = (12, 16, 24, 32, 40)

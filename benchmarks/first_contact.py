@@ -30,12 +30,12 @@ from rich.table import Table
 from sweepkit.console.words import in_a_line
 from trainables.cell import Cell, cell_of, lazy_gamma
 from trainables.engines import ENGINES, DescentEngine, descent_engine
+from trainables.engines.dense.batched import Batched
+from trainables.engines.gram.cpu import Gram
+from trainables.engines.stacked.trainer import Stacked
 from trainables.tasks import SameDifferent, Template
 from trainables.trainers.base import Trainer
-from trainables.trainers.batched import Batched
-from trainables.trainers.gram.cpu import Gram
 from trainables.trainers.run import PackRun
-from trainables.trainers.stacked.trainer import Stacked
 
 RICH = (1.0, 2.5, 6.3, 15.8, 39.8, 100.0)
 LADDER = (0.0, *(float(g) for g in np.logspace(-4.5, 0, 10)))
@@ -208,14 +208,14 @@ class Contact:
 
     def gram(self, cells: Sequence[Cell]) -> Trainer:
         """The trainer that the engine would make on a card, without its proof."""
-        from trainables.engines.gram import trainer_on_card
+        from trainables.engines.gram.engine import trainer_on_card
 
         return trainer_on_card(cells, self.device)
 
     def batched(self, cells: Sequence[Cell]) -> Trainer:
-        from trainables.kernels.card import noisy_cuda
+        from trainables.engines.dense import fused_step
 
-        return Batched(cells, self.device, in_cache=False, kernels=noisy_cuda)
+        return Batched(cells, self.device, in_cache=False, kernels=fused_step)
 
     def stacked(self, cells: Sequence[Cell]) -> Trainer:
         return Stacked(cells, self.device)

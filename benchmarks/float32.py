@@ -22,11 +22,11 @@ from rich.console import Console
 from rich.table import Table
 
 from trainables.cell import Cell, cell_of, lazy_gamma
+from trainables.engines.dense.reference import Reference
+from trainables.engines.gram.cpu import Gram
 from trainables.networks import TwoLayer
 from trainables.tasks import SameDifferent
 from trainables.trainers.base import Trainer
-from trainables.trainers.gram.cpu import Gram
-from trainables.trainers.reference import Reference
 from trainables.trainers.run import PackRun
 
 EVALUATIONS = 25

@@ -14,7 +14,7 @@ from pydantic import Field
 from orchestrator.plan.packing import PackQueue
 from trainables.cell import Cell
 from trainables.engines import ENGINES
-from trainables.engines.dense import Batched
+from trainables.engines.dense.engine import Batched
 from trainables.metrics.base import Probed
 from trainables.result import SCORES
 from trainables.tasks import Task

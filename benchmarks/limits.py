@@ -33,8 +33,8 @@ def on_every_core(work: Callable[..., T], *args: object) -> list[T]:
 
 
 def _import_engines(_: int) -> None:
-    import trainables.trainers.batched
-    import trainables.trainers.gram.cpu  # noqa: F401
+    import trainables.engines.dense.batched
+    import trainables.engines.gram.cpu  # noqa: F401
 
     time.sleep(0.5)  # long enough that every process takes one call
 

@@ -56,8 +56,8 @@ def plain(n_trials: int) -> tuple[float, float]:
 
     def train(config: dict[str, int]) -> None:
         from trainables.cell import cell_of
+        from trainables.engines.dense.reference import Reference
         from trainables.tasks import SameDifferent
-        from trainables.trainers.reference import Reference
         from trainables.trainers.run import PackRun
 
         task = SameDifferent(L=3, d=32)

@@ -23,12 +23,12 @@ from torch import Tensor, nn
 from torch.nn.functional import binary_cross_entropy_with_logits, cross_entropy
 
 from trainables.cell import Cell, cell_of
+from trainables.engines.stacked.traced import Traced
+from trainables.engines.stacked.trainer import Stacked
 from trainables.limits import cores
 from trainables.networks.mlp import MLP
 from trainables.streams import BLOCK_STEPS, stream, stream_owner
 from trainables.tasks import Clusters, SameDifferent, Task
-from trainables.trainers.stacked.traced import Traced
-from trainables.trainers.stacked.trainer import Stacked
 
 CORES = cores()
 PACK = 24

@@ -21,10 +21,10 @@ from rich.table import Table
 from torch import Tensor, nn
 
 from trainables.cell import Cell, cell_of
+from trainables.engines.stacked.trainer import Stacked
 from trainables.limits import cores
 from trainables.streams import stream, stream_owner
 from trainables.tasks import Template
-from trainables.trainers.stacked.trainer import Stacked
 
 CORES = cores()
 ROUNDS = 5

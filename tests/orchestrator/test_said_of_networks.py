@@ -4,10 +4,10 @@ import pytest
 
 from orchestrator.grid.keys import keys_of
 from trainables.cell import cell_of, lazy_gamma
+from trainables.engines.gram.span import check_noiseless_pairs
+from trainables.engines.patches.trainer import Patches
 from trainables.networks import network_class
 from trainables.tasks import PSVRT, SameDifferent
-from trainables.trainers.gram.span import check_noiseless_pairs
-from trainables.trainers.patches import Patches
 
 OTHER = {
     "momentum": ["momentum=0.9"],

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from trainables.cell import cell_of
+from trainables.engines.dense.batched import Batched
 from trainables.pictures import MOST_EXTREME, OF_EACH_LABEL, extremes, pictures_of, pictures_of_weights
 from trainables.streams import stream, stream_owner
 from trainables.tasks import PSVRT, Pentomino, SameDifferent
-from trainables.trainers.batched import Batched
 from trainables.trainers.centred import draw_initial
 from trainables.trainers.run import PackRun
 

@@ -1,12 +1,12 @@
-"""The engines. Adding one: a file of its own here, and its class in the line below."""
+"""The engines. Adding one: a folder of its own here, and its class in the line below."""
 
 from trainables.engines.base import DescentEngine, Engine
-from trainables.engines.dense import Batched, Reference
-from trainables.engines.gram import Gram
-from trainables.engines.langevin import Langevin
-from trainables.engines.patches import Patches
-from trainables.engines.ridge import Ridge
-from trainables.engines.stacked import Stacked
+from trainables.engines.dense.engine import Batched, Reference
+from trainables.engines.gram.engine import Gram
+from trainables.engines.langevin.engine import Langevin
+from trainables.engines.patches.engine import Patches
+from trainables.engines.ridge.engine import Ridge
+from trainables.engines.stacked.engine import Stacked
 
 _ENGINES = (Reference(), Batched(), Gram(), Patches(), Stacked(), Langevin(), Ridge())
 ENGINES: dict[str, Engine] = {engine.name: engine for engine in _ENGINES}

@@ -1,4 +1,4 @@
-"""Networks that are sampled at equilibrium [Rubin25 Sec. 6, App. E]; their energies are in trainables.equilibrium."""
+"""Networks that are sampled at equilibrium [Rubin25 Sec. 6, App. E]; their energies are in trainables.engines.langevin."""
 
 from typing import TYPE_CHECKING, Annotated, ClassVar
 

@@ -1,3 +1,2 @@
-"""Trainers take the steps of a pack. `reference` is the tests' oracle; `batched` trains the paper's network on any labels, `gram`
-and `patches` train it exactly on special inputs, and `stacked` trains any network that descends a gradient. `card` holds what
+"""Parts that trainers of several engines share: the loop over steps, networks in scaled changes, scores, and in `card` what
 training on a GPU needs."""

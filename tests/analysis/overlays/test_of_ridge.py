@@ -6,7 +6,7 @@ import pytest
 
 from analysis.overlays import overlays
 from trainables.cell import cell_of
-from trainables.ridge.run import Solved
+from trainables.engines.ridge.run import Solved
 from trainables.tasks import Hermite
 
 SEEDS = 30

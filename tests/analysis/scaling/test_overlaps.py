@@ -14,8 +14,8 @@ from analysis.theory.equilibrium.large_deviation import aligned, energy, n_speci
 from analysis.theory.equilibrium.patterns import NETWORKS, least, least_over, wins, wins_over
 from sweepkit.store.store import Store
 from tests.store_rows import row
-from trainables.equilibrium.measures import OUTLIER as SAMPLED_OUTLIER
-from trainables.equilibrium.measures import OVERLAP_EDGES
+from trainables.engines.langevin.measures import OUTLIER as SAMPLED_OUTLIER
+from trainables.engines.langevin.measures import OVERLAP_EDGES
 
 Z = np.linspace(-60, 60, 48_001)
 

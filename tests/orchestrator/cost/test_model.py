@@ -18,8 +18,8 @@ from orchestrator.plan.machine import Machine
 from orchestrator.plan.packing import PackQueue
 from trainables.cell import cell_of, lazy_gamma
 from trainables.engines import ENGINES, descent_engine
-from trainables.engines.gram import distinct_pairs, distinct_symbols
-from trainables.engines.patches import distinct_atoms
+from trainables.engines.gram.engine import distinct_pairs, distinct_symbols
+from trainables.engines.patches.engine import distinct_atoms
 from trainables.tasks import PSVRT, Hermite3, Parity2, Pentomino, SameDifferent, Template
 from trainables.trainers.run import PackRun
 

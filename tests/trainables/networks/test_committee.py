@@ -7,8 +7,8 @@ from pydantic import ValidationError
 
 from trainables.cell import cell_of
 from trainables.engines import ENGINES
+from trainables.engines.stacked.trainer import Stacked
 from trainables.tasks import Square
-from trainables.trainers.stacked.trainer import Stacked
 
 
 def cell(width=16, seed=0, **keys):

@@ -8,13 +8,13 @@ from torch import nn
 
 from trainables.cell import cell_of
 from trainables.checking.network import check_network
+from trainables.engines.stacked.trainer import Stacked
 from trainables.metrics.measuring import values_of
 from trainables.networks import MLP, Conv
 from trainables.streams import stream, stream_owner, training_probe
 from trainables.tasks import PSVRT, Clusters, Digits, Modular, SameDifferent
 from trainables.tensors import as_tensors, features_of, settled
 from trainables.trainers.run import PackRun
-from trainables.trainers.stacked.trainer import Stacked
 
 IMAGES = Digits(P=60, alpha=0.5)
 SMALL = {"width": 3, "batch": 16, "steps": 20, "eval_every": 10, "test_size": 32, "dtype": "float64", "training": "adam"}

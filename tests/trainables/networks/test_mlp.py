@@ -6,10 +6,10 @@ import torch
 from pydantic import ValidationError
 
 from trainables.cell import cell_of, lazy_gamma
+from trainables.engines.stacked.trainer import Stacked
 from trainables.networks import MLP
 from trainables.streams import stream, stream_owner
 from trainables.tasks import Modes, SameDifferent
-from trainables.trainers.stacked.trainer import Stacked
 
 TASK = SameDifferent(L=8, d=32)
 

@@ -5,8 +5,8 @@ import pytest
 import torch
 
 from trainables.cell import cell_of
+from trainables.engines.stacked.trainer import Stacked
 from trainables.tasks import SameDifferent
-from trainables.trainers.stacked.trainer import Stacked
 
 TASK = SameDifferent(L=4, d=8)
 

@@ -6,7 +6,7 @@ from pydantic import ValidationError
 
 from trainables.cell import cell_of
 from trainables.engines import ENGINES
-from trainables.ridge.run import Solved
+from trainables.engines.ridge.run import Solved
 from trainables.tasks import Hermite, InContext
 
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from trainables.checking.training import CLOSE
-from trainables.trainers.reference import Reference
+from trainables.engines.dense.reference import Reference
 from trainables.trainers.run import PackRun
 
 SINGLE = 2e-6  # 20 roundings of float32, as in test_trainers.py

@@ -16,11 +16,11 @@ from tests.trainables.trainers.interpreted import (  # noqa: F401 - the tests ar
     train,
 )
 from trainables.checking.training import CLOSE
-from trainables.kernels.card import noisy_cuda
-from trainables.trainers.batched import Batched
-from trainables.trainers.reference import Reference
+from trainables.engines.dense import fused_step
+from trainables.engines.dense.batched import Batched
+from trainables.engines.dense.reference import Reference
 
-on_gpu = partial(Batched, in_cache=False, kernels=noisy_cuda)
+on_gpu = partial(Batched, in_cache=False, kernels=fused_step)
 
 
 @pytest.fixture(name="on_gpu")
@@ -54,7 +54,7 @@ def test_networks_of_any_symbols_and_noise_share_a_pack(make):
 def test_a_step_moves_a_quarter_of_what_single_operations_would(make, monkeypatch):
     """Six kernels; bytes of memory that each reads or writes, counted once however often it does."""
     for name, size in {"ROWS": 128, "TALL": 128, "BLOCK_BYTES": 4096, "NARROW_BYTES": 4096}.items():
-        monkeypatch.setattr(noisy_cuda, name, size)  # fewer programs in the interpreter; they touch the same addresses
+        monkeypatch.setattr(fused_step, name, size)  # fewer programs in the interpreter; they touch the same addresses
     cells = [make(d=64, width=1024, batch=128, gamma=1.0 / (1 + k), dtype="float32") for k in range(16)]
     with Traffic() as traffic, torch.no_grad():
         trainer = Batched(cells, in_cache=False, kernels=traffic)
@@ -68,7 +68,7 @@ def test_a_step_moves_a_quarter_of_what_single_operations_would(make, monkeypatc
 
 
 class Traffic(TorchDispatchMode):
-    """Kernels of tensor operations and of noisy_cuda, each with the bytes that it reads or writes."""
+    """Kernels of tensor operations and of fused_step, each with the bytes that it reads or writes."""
 
     def __init__(self):
         super().__init__()
@@ -87,10 +87,10 @@ class Traffic(TorchDispatchMode):
         return made
 
     def outputs(self, *arguments):
-        self.count("take_outputs", noisy_cuda.outputs, arguments)
+        self.count("take_outputs", fused_step.outputs, arguments)
 
     def gradients(self, *arguments):
-        self.count("take_gradients", noisy_cuda.gradients, arguments)
+        self.count("take_gradients", fused_step.gradients, arguments)
 
     def count(self, name, kernel, arguments):
         """Run a kernel while the interpreter tells the addresses that it reads and writes."""

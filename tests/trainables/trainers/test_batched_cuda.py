@@ -13,8 +13,8 @@ import pytest
 import torch
 
 from tests.interpreter import interpret
+from trainables.engines.dense.batched import Batched
 from trainables.streams import BLOCK_STEPS
-from trainables.trainers.batched import Batched
 
 
 def test_kernels_in_the_interpreter():
@@ -26,19 +26,19 @@ def test_kernels_in_the_interpreter():
 def test_kernels_compile_for_hopper(width, dtype):
     pytest.importorskip("triton", reason="Triton is not part of this PyTorch")
     from benchmarks.compiled import for_hopper, resources
-    from trainables.kernels.card import noisy_cuda
+    from trainables.engines.dense import fused_step
 
     item = int(dtype[2:]) // 8
     ours = {
-        noisy_cuda.take_outputs: (noisy_cuda.output_sizes(128, width, item), noisy_cuda.WARPS),
-        noisy_cuda.take_gradients: (noisy_cuda.gradient_sizes(128, width, item), noisy_cuda.TALL_WARPS),
+        fused_step.take_outputs: (fused_step.output_sizes(128, width, item), fused_step.WARPS),
+        fused_step.take_gradients: (fused_step.gradient_sizes(128, width, item), fused_step.TALL_WARPS),
     }
     for kernel, (sizes, warps) in ours.items():
         made = for_hopper(kernel, {"STEPS": BLOCK_STEPS, **sizes}, {"num_warps": warps}, dtype)
         ptx = made.asm["ptx"]
         of_16_bytes = f"v{16 // item}"
         assert ptx.count(f"ld.global.{of_16_bytes}") >= 10  # rows of h0 and q, a0 and b
-        assert kernel is noisy_cuda.take_outputs or ptx.count(f"st.global.{of_16_bytes}") >= 4  # rows of q, and b
+        assert kernel is fused_step.take_outputs or ptx.count(f"st.global.{of_16_bytes}") >= 4  # rows of q, and b
         assert not re.search(r"\b(atom|red)\.", ptx)  # sums in a fixed order
         used = resources(made)
         assert used["STACK"] == used["LOCAL"] == 0  # no register spills

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 from trainables.engines import ENGINES, DescentEngine
-from trainables.trainers.batched import Batched
+from trainables.engines.dense.batched import Batched
 from trainables.trainers.card.staging import Room, Staging
 from trainables.trainers.run import PackRun
 

@@ -13,26 +13,26 @@ from trainables.basics import CardUnusable
 from trainables.cell import cell_of
 from trainables.checking.training import check_training
 from trainables.engines import ENGINES, DescentEngine
+from trainables.engines.dense.batched import Batched
+from trainables.engines.dense.reference import Reference
+from trainables.engines.gram.cpu import Gram
+from trainables.engines.patches.trainer import Patches
+from trainables.engines.stacked.trainer import Stacked
 from trainables.kernels.pairs import distinct_pairs
 from trainables.tasks import PSVRT, Pentomino, SameDifferent, Task
 from trainables.trainers.base import Trainer
-from trainables.trainers.batched import Batched
 from trainables.trainers.card.proof import prove
-from trainables.trainers.gram.cpu import Gram
-from trainables.trainers.patches import Patches
-from trainables.trainers.reference import Reference
 from trainables.trainers.run import PackRun
-from trainables.trainers.stacked.trainer import Stacked
 
 
 def gram_on_gpu(cells) -> Trainer:
-    from trainables.trainers.gram.cuda import GramCuda  # imports Triton, which is not there without CUDA
+    from trainables.engines.gram.cuda import GramCuda  # imports Triton, which is not there without CUDA
 
     return GramCuda(cells)
 
 
 def gram_large_on_gpu(cells) -> Trainer:
-    from trainables.trainers.gram.large import GramLarge
+    from trainables.engines.gram.cuda_large import GramLarge
 
     return GramLarge(cells)
 

@@ -9,9 +9,9 @@ from pydantic import ValidationError
 from torch.nn.functional import binary_cross_entropy_with_logits, mse_loss
 
 from trainables.cell import cell_of
+from trainables.engines.stacked.trainer import Stacked
 from trainables.streams import BLOCK_STEPS, stream, stream_owner
 from trainables.tasks import Hermite3, Parity2, SameDifferent
-from trainables.trainers.stacked.trainer import Stacked
 
 TASK = SameDifferent(L=4, d=8)
 STEPS = 50

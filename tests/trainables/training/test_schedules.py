@@ -11,9 +11,9 @@ from torch.optim.lr_scheduler import LambdaLR
 
 from trainables.cell import cell_of
 from trainables.engines import ENGINES
+from trainables.engines.stacked.trainer import Stacked
 from trainables.streams import BLOCK_STEPS, stream, stream_owner
 from trainables.tasks import SameDifferent
-from trainables.trainers.stacked.trainer import Stacked
 from trainables.training.schedules import schedule_of, spelled
 
 TASK = SameDifferent(L=4, d=8)

@@ -4,8 +4,8 @@ import numpy as np
 import torch
 
 from trainables.cell import cell_of
+from trainables.engines.stacked.trainer import Stacked
 from trainables.tasks import SameDifferent
-from trainables.trainers.stacked.trainer import Stacked
 
 TANH = {"network": "mlp", "activation": "tanh", "width": 16}  # no neuron is off, so every parameter has a gradient
 CELL = cell_of(SameDifferent(L=4, d=8), training="signsgd", seed=0, steps=20, eval_every=10, dtype="float64", **TANH)

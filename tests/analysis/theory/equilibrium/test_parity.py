@@ -5,7 +5,7 @@ import pytest
 
 from analysis.theory.equilibrium.parity import specialised
 from trainables.cell import cell_of
-from trainables.equilibrium.run import EquilibriumRun
+from trainables.engines.langevin.run import EquilibriumRun
 from trainables.tasks import Parity2
 
 

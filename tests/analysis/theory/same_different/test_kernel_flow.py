@@ -16,10 +16,10 @@ from analysis.theory.same_different.kernel_flow import (
 from analysis.theory.same_different.pair_kernel import DensePairs, DrawnPairs, SeriesPairs
 from analysis.theory.same_different.ranks import auc
 from trainables.cell import cell_of, lazy_gamma
+from trainables.engines.gram.cpu import Gram
 from trainables.streams import stream, stream_owner
 from trainables.tasks import SameDifferent
 from trainables.trainers.centred import draw_initial
-from trainables.trainers.gram.cpu import Gram
 from trainables.trainers.run import PackRun
 
 

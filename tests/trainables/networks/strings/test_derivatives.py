@@ -7,11 +7,11 @@ import pytest
 import torch
 
 from trainables.cell import cell_of
+from trainables.engines.stacked.stack import Stack
+from trainables.engines.stacked.traced import Traced
 from trainables.networks.strings.derivatives import Derivatives, Pairs
 from trainables.networks.strings.transformer import Transformer
 from trainables.tasks import SymbolicTemplate, Template
-from trainables.trainers.stacked.stack import Stack
-from trainables.trainers.stacked.traced import Traced
 
 SMALL = {
     "embedding": 8,

@@ -18,6 +18,8 @@ from rich.console import Console
 
 from tests.made_images import make_images, make_weights
 from trainables.cell import cell_of, lazy_gamma
+from trainables.engines.dense.batched import Batched
+from trainables.engines.dense.reference import Reference
 from trainables.features import folders
 from trainables.features.digests import file_digest
 from trainables.features.images import found, made, sets
@@ -26,8 +28,6 @@ from trainables.features.images.vgg import DEVIATION, MEAN, activations, network
 from trainables.kernels.halves import gather_halves
 from trainables.tasks import CIFAR100
 from trainables.tasks.base import TaskError
-from trainables.trainers.batched import Batched
-from trainables.trainers.reference import Reference
 from trainables.trainers.run import PackRun
 
 RNG = np.random.default_rng

@@ -15,6 +15,7 @@ from trainables.cell import cell_of
 from trainables.checking.network import check_network
 from trainables.checking.task import check_task
 from trainables.engines import descent_engine
+from trainables.engines.stacked.trainer import Stacked
 from trainables.features import texts
 from trainables.features.digests import file_digest
 from trainables.features.folders import DATA_DIR
@@ -23,7 +24,6 @@ from trainables.metrics.identities import identity_qk_mean, identity_vo_mean
 from trainables.streams import stream, stream_owner
 from trainables.tasks import Text
 from trainables.trainers.run import PackRun
-from trainables.trainers.stacked.trainer import Stacked
 
 pytest.importorskip("tokenizers")
 

@@ -11,11 +11,11 @@ import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from trainables.basics import CannotRecordError, CardFault, CardUnusable
-from trainables.engines.gram import trainer_on_card
-from trainables.trainers.batched import Batched
+from trainables.engines.dense.batched import Batched
+from trainables.engines.gram.cpu import Gram
+from trainables.engines.gram.engine import trainer_on_card
 from trainables.trainers.card import faults as card
 from trainables.trainers.card.faults import card_faults, check_card, take_every_digit
-from trainables.trainers.gram.cpu import Gram
 from trainables.trainers.run import PackRun
 
 NEEDS_GPU = [pytest.mark.gpu, pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA device on this machine")]

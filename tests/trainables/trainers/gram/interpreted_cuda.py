@@ -13,10 +13,10 @@ from tests.trainables.trainers.interpreted import (  # noqa: F401 - the tests ar
     train,
 )
 from trainables.checking.training import CLOSE
-from trainables.trainers.gram import cuda, plans
-from trainables.trainers.gram.cpu import Gram
-from trainables.trainers.gram.cuda import GramCuda
-from trainables.trainers.reference import Reference
+from trainables.engines.dense.reference import Reference
+from trainables.engines.gram import cuda, plans
+from trainables.engines.gram.cpu import Gram
+from trainables.engines.gram.cuda import GramCuda
 
 
 def on_gpu(cells) -> GramCuda:

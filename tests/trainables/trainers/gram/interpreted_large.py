@@ -21,20 +21,20 @@ from tests.trainables.trainers.interpreted import (  # noqa: F401 - the tests ar
 )
 from trainables.basics import CardUnusable
 from trainables.checking.training import CLOSE
+from trainables.engines.dense.reference import Reference
+from trainables.engines.gram import cuda_large, plans
+from trainables.engines.gram.cpu import Gram
+from trainables.engines.gram.cuda_large import GramLarge
 from trainables.trainers.card import proof
-from trainables.trainers.gram import large, plans
-from trainables.trainers.gram.cpu import Gram
-from trainables.trainers.gram.large import GramLarge
-from trainables.trainers.reference import Reference
 from trainables.trainers.run import PackRun
 
 
 @pytest.fixture(autouse=True)
 def small(monkeypatch):
     for name, size in {"BLOCK": 32, "CHUNK": 8}.items():
-        monkeypatch.setattr(large, name, dict.fromkeys((torch.float32, torch.float64), size))
+        monkeypatch.setattr(cuda_large, name, dict.fromkeys((torch.float32, torch.float64), size))
     for name, size in {"ROWS": 8, "COORDS": 8, "TILE": 16, "RECORDED": 3}.items():
-        monkeypatch.setattr(large, name, size)
+        monkeypatch.setattr(cuda_large, name, size)
 
 
 def on_gpu(cells) -> GramLarge:
@@ -59,7 +59,7 @@ def its_trainer():
     [(2, 3, 1, 10), (5, 16, 40, 10), (21, 16, 32, 10), (3, 1, 32, 7), (9, 3, 32, 16), (19, 6, 32, 10)],
 )
 def test_agrees_with_reference(make, monkeypatch, L, d, width, batch):
-    monkeypatch.setattr(large, "TILE", 4 if batch < 10 else 16)
+    monkeypatch.setattr(cuda_large, "TILE", 4 if batch < 10 else 16)
     cells = [make(L=L, d=d, width=width, batch=batch, gamma=g, seed=s) for g, s in ((1.0, 0), ("lazy", 1))]
     ours, theirs = train(on_gpu, cells), train(Reference, cells)
     assert ours.trainer.by_z == 2 * [2 * d < L]
@@ -94,7 +94,7 @@ def test_networks_of_any_symbols_and_dimensions_share_launches_bit_for_bit(make)
 def test_a_literal_output_is_exactly_zero_before_the_first_step(make):
     """Many programs record the outputs at the start; a difference from others would show in the first loss, log 2."""
     cells = [make(L=L, d=4, gamma=3.0, dtype="float32") for L in (5, 13)]
-    assert large.RECORDED * on_gpu(cells).sizes["PAIRS"] < 13**2
+    assert cuda_large.RECORDED * on_gpu(cells).sizes["PAIRS"] < 13**2
     np.testing.assert_array_equal(on_gpu(cells).train(0, 1)[0], np.float32(np.log(2)))
 
 

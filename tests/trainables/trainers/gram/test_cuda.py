@@ -12,9 +12,9 @@ import torch
 
 from orchestrator.grid.load import load_grid
 from tests.interpreter import interpret
+from trainables.engines.gram.plans import Steps
 from trainables.kernels.pairs import plan_steps
 from trainables.kernels.sizes import plan_length
-from trainables.trainers.gram.plans import Steps
 
 
 def test_plans_hold_the_whole_batch():
@@ -60,8 +60,8 @@ def test_figure_c3_is_a_few_hundred_launches():
 def test_kernel_compiles_for_hopper(width, dtype):
     pytest.importorskip("triton", reason="Triton is not part of this PyTorch")
     from benchmarks.compiled import for_hopper, instructions, resources
-    from trainables.kernels.card.gram_cuda import train_steps
-    from trainables.trainers.gram.cuda import options, sizes
+    from trainables.engines.gram.cuda import options, sizes
+    from trainables.engines.gram.cuda_step import train_steps
 
     constants = sizes(width, 128)
     precision = getattr(torch, f"float{dtype[2:]}")

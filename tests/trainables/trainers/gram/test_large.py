@@ -20,8 +20,8 @@ def test_kernels_in_the_interpreter():
 def test_kernels_compile_for_hopper(width, dtype, batch):
     pytest.importorskip("triton", reason="Triton is not part of this PyTorch")
     from benchmarks.compiled import for_hopper, resources
-    from trainables.kernels.card.gram_large import advance, score
-    from trainables.trainers.gram.large import options, sizes
+    from trainables.engines.gram.cuda_large import options, sizes
+    from trainables.engines.gram.cuda_large_step import advance, score
 
     precision = getattr(torch, f"float{dtype[2:]}")
     constants = sizes(width, batch, precision)
@@ -72,11 +72,11 @@ def test_three_terms_of_tf32_keep_the_digits_of_float32():
 
 def test_each_cell_has_its_own_trainer_whatever_its_pack(make_cell, monkeypatch):
     pytest.importorskip("triton", reason="Triton is not part of this PyTorch")
-    from trainables.engines.gram import FEW_SYMBOLS, trainer_on_card
-    from trainables.trainers.gram import cuda, large
+    from trainables.engines.gram import cuda, cuda_large
+    from trainables.engines.gram.engine import FEW_SYMBOLS, trainer_on_card
 
     monkeypatch.setattr(cuda, "GramCuda", lambda cells, device: "one program a network")
-    monkeypatch.setattr(large, "GramLarge", lambda cells, device: "two launches a step")
+    monkeypatch.setattr(cuda_large, "GramLarge", lambda cells, device: "two launches a step")
     few, many = (make_cell(L=n) for n in (FEW_SYMBOLS, FEW_SYMBOLS + 1))
     assert [trainer_on_card([one, one]) for one in (few, many)] == ["one program a network", "two launches a step"]
     with pytest.raises(ValueError, match="not both"):

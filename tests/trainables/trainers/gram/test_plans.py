@@ -3,10 +3,10 @@
 import numpy as np
 import torch
 
+from trainables.engines.gram.plans import Layout, table
+from trainables.engines.gram.span import Span
 from trainables.streams import BLOCK_STEPS, stream
 from trainables.trainers.ensemble import Ensemble
-from trainables.trainers.gram.plans import Layout, table
-from trainables.trainers.gram.span import Span
 
 
 def test_networks_of_a_group_lie_side_by_side_and_record_once(make_cell):

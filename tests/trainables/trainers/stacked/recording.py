@@ -85,7 +85,7 @@ def moved_elsewhere(made: Any) -> Any:
     def moved(leaf: Any) -> Any:
         if isinstance(leaf, Tensor):
             return leaf.to("meta")
-        is_ours = type(leaf).__module__.startswith("trainables.trainers") or isinstance(leaf, Layers)
+        is_ours = type(leaf).__module__.startswith(("trainables.engines", "trainables.trainers")) or isinstance(leaf, Layers)
         return moved_elsewhere(leaf) if is_ours and hasattr(leaf, "__dict__") else leaf
 
     for name, value in vars(made).items():

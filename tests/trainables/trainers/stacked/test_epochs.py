@@ -8,11 +8,11 @@ import torch
 
 from trainables.cell import cell_of
 from trainables.engines import ENGINES
+from trainables.engines.stacked.batches import Seen, Shuffled
 from trainables.result import CellResult
 from trainables.streams import stream, stream_owner
 from trainables.tasks import SymbolicTemplate, Template
 from trainables.trainers.base import Groups
-from trainables.trainers.stacked.batches import Seen, Shuffled
 
 SMALL = {"network": "transformer", "embedding": 8, "heads": 2, "head_dim": 4, "width": 8, "depth": 1, "dtype": "float64"}
 

@@ -10,13 +10,13 @@ import torch
 from tests.trainables.trainers.stacked import recording
 from tests.trainables.trainers.stacked.stacked_cells import Bag, Classes, Tokens, Vectors, network
 from trainables.cell import Cell
+from trainables.engines.stacked import stack as stack_module
+from trainables.engines.stacked.stack import WHOLE
+from trainables.engines.stacked.trainer import Stacked
 from trainables.networks.base import Network
 from trainables.networks.strings.transformer import Transformer
 from trainables.streams import BLOCK_STEPS
 from trainables.tasks import PSVRT, Parity2, SameDifferent, Template
-from trainables.trainers.stacked import stack as stack_module
-from trainables.trainers.stacked.stack import WHOLE
-from trainables.trainers.stacked.trainer import Stacked
 from trainables.training import SGD
 
 TASK, SET, PATCHES = SameDifferent(L=5, d=8), Parity2(d=8, P=40), PSVRT(L=4, patches=2, patch_size=2)

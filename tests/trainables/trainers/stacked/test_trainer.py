@@ -10,12 +10,12 @@ from pydantic import ValidationError
 from tests.trainables.trainers.stacked.stacked_cells import TASK, Bag, Classes, Tokens, Vectors, network
 from trainables.cell import Cell, cell_of
 from trainables.engines import ENGINES
+from trainables.engines.stacked.traced import Traced
+from trainables.engines.stacked.trainer import Stacked
 from trainables.networks import MLP
 from trainables.streams import BLOCK_STEPS, stream, stream_owner
 from trainables.tasks import Hermite3, Parity2
 from trainables.trainers.run import PackRun
-from trainables.trainers.stacked.traced import Traced
-from trainables.trainers.stacked.trainer import Stacked
 from trainables.training import SGD, Adam
 
 # float64 keeps 16 digits; 200 steps on these sizes lose fewer than 4 of them.

@@ -1,0 +1,1 @@
+"""`patches`: exact training on images that are empty except for two patches."""

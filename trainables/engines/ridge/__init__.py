@@ -1,0 +1,1 @@
+"""`ridge`: last layers of random networks, by one linear system each."""

@@ -1,0 +1,1 @@
+"""`stacked`: any network that learns by descent, many at once."""

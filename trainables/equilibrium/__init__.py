@@ -1,1 +1,0 @@
-"""Networks at equilibrium: samples of the Bayesian posterior that Langevin training tends to [Rubin25 Sec. 2]."""

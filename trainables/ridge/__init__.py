@@ -1,1 +1,0 @@
-"""Networks whose last layer alone is trained, by solving a linear system."""

@@ -1,1 +1,0 @@
-"""Exact training in the span of the symbols, on the CPU and in two ways on a GPU."""

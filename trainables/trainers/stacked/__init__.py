@@ -1,1 +1,0 @@
-"""Training of any network that descends a gradient, many at once."""
