@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from analysis.claims.following import Following
+from analysis.claims.background_check import Following
 from app.shared import watched
 
 

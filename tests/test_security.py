@@ -48,7 +48,7 @@ ALLOWED = {
     ("orchestrator/ray/runner.py", "pickle.load"): "a checkpoint in the sweep's scratch directory, which is private to its user",
     ("analysis/background.py", "pickle.load"): "the pipe between a process and the child that it started",
     ("analysis/background.py", "pickle.loads"): "the same pipe",
-    ("analysis/claims/remembered.py", "pickle.loads"): "verdicts in the cache, which is private to its user",
+    ("analysis/claims/verdict_cache.py", "pickle.loads"): "verdicts in the cache, which is private to its user",
     ("orchestrator/python/process.py", "pickle.loads"): "the pipe between a notebook and the sweep that it started",
     ("trainables/features/images/readers.py", "pickle.Unpickler"): "a reader of CIFAR that lets arrays in and nothing else",
     (

@@ -10,7 +10,7 @@ import pandas as pd
 
 from analysis.claims.chart import EDGE, positions
 from analysis.claims.entries import Claim
-from analysis.claims.networks import with_networks
+from analysis.claims.networks_used import with_networks
 from analysis.claims.papers import PAPERS, rank
 from analysis.claims.verdict import Checked, Measured, Verdict
 

@@ -12,7 +12,7 @@ import pandas as pd
 from analysis.claims.entries import Claim, read_claims
 from analysis.claims.kinds import KINDS, is_along, measures_of
 from analysis.claims.kinds.pictured import QUANTITIES
-from analysis.claims.networks import noting_networks
+from analysis.claims.networks_used import noting_networks
 from analysis.claims.verdict import Checked, Measured, NotMeasured, judge
 from analysis.data.measures import MEASURES, measures
 from analysis.data.progress.coverage import sweeps_with

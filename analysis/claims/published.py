@@ -10,8 +10,8 @@ from typing import NamedTuple
 from pydantic import ConfigDict, TypeAdapter, ValidationError
 
 from analysis.claims.entries import Claim
-from analysis.claims.remembered import CODE
 from analysis.claims.verdict import Checked, Measured, NotMeasured, Verdict
+from analysis.claims.verdict_cache import CODE
 from sweepkit.console.cache import digest
 from sweepkit.console.writing import write_whole
 from sweepkit.store.views import fetch

@@ -14,7 +14,7 @@ import pandas as pd
 
 from analysis.overlays.of_same_different import noiseless
 from analysis.overlays.theory import About, Theory
-from analysis.theory.kept import is_kept, kept
+from analysis.theory.cache import is_kept, kept
 from analysis.theory.same_different import kernel_flow
 from analysis.theory.same_different.activation import relative_change
 from sweepkit.declarations.evaluations import EVEN

@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 
 from analysis.overlays.theory import ACCURACIES, About, Theory
-from analysis.theory.kept import is_kept, kept
+from analysis.theory.cache import is_kept, kept
 from analysis.theory.same_different import bayes, rich
 
 EQ3, GENERALISING, MEMORISING = "Eq. 3", "Bayes, generalising", "Bayes, memorising"

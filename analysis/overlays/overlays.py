@@ -9,7 +9,7 @@ import pandas as pd
 
 from analysis.overlays.registry import THEORIES
 from analysis.overlays.theory import Theory
-from analysis.theory.kept import CODE, theory_cache
+from analysis.theory.cache import CODE, theory_cache
 from sweepkit.declarations.evaluations import EVEN
 
 

@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from analysis.claims.check import check, load_claims
 from analysis.claims.entries import Claim
-from analysis.claims.networks import NONE_HERE, with_networks
+from analysis.claims.networks_used import NONE_HERE, with_networks
 from analysis.claims.verdict import VERDICTS, Checked, Measured, NotMeasured, Verdict
 from analysis.data.measures import measures
 from analysis.figures.drawn import Drawn, Figure, Missing

@@ -36,7 +36,7 @@ def verdicts(
     """
     from analysis.claims.check import check
     from analysis.claims.published import publish
-    from analysis.claims.remembered import remember
+    from analysis.claims.verdict_cache import remember
     from analysis.data.source import ResultsError, existing, state
     from analysis.verdicts.page import page
     from analysis.verdicts.summary import by_paper, summary_in, with_summary

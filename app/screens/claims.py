@@ -7,10 +7,10 @@ from typing import Any
 
 import streamlit as st
 
+from analysis.claims.background_check import Following
 from analysis.claims.board import MARKS, board, by_command, found_in, has_data, strips
 from analysis.claims.chart import claims_chart
 from analysis.claims.check import advice, claims_frame
-from analysis.claims.following import Following
 from analysis.claims.papers import OURS, PAPERS
 from analysis.claims.verdict import Checked
 from analysis.data.source import state

@@ -5,7 +5,7 @@ import re
 from analysis.claims.board import MARKS, board, found_in, has_data, likely_first, lines_of, strips
 from analysis.claims.chart import claims_chart
 from analysis.claims.check import load_claims
-from analysis.claims.networks import condition_of, kinds_of, with_networks
+from analysis.claims.networks_used import condition_of, kinds_of, with_networks
 from analysis.claims.papers import OURS, PAPERS
 from analysis.claims.verdict import VERDICTS, Checked, Measured, NotMeasured
 from app.parts.scoreboard import section_html

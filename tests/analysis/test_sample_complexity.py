@@ -12,7 +12,7 @@ from analysis.claims.check import check
 from analysis.claims.entries import Claim
 from analysis.claims.kinds import KINDS
 from analysis.claims.kinds.measuring import slope_of
-from analysis.claims.networks import Networks
+from analysis.claims.networks_used import Networks
 from analysis.claims.verdict import NotMeasured
 from analysis.figures.equilibrium.attention import LEVEL
 from analysis.figures.registry import FIGURES, Drawn, Missing

@@ -6,7 +6,7 @@ import pytest
 
 from analysis.charts.maps import _edges, heat_map, product, theory_contours
 from analysis.charts.noise import noisy_settings
-from analysis.claims import following
+from analysis.claims import background_check
 from analysis.claims.chart import EDGE, claims_chart, positions
 from analysis.claims.check import load_claims
 from analysis.claims.verdict import Checked, Measured, NotMeasured, judge
@@ -204,9 +204,9 @@ def test_following_checks_again_when_the_store_changes_and_reports_a_failure(mon
         asked.extend(claim.id for claim in of)
         return [Checked(claim, "not enough data", NotMeasured("none"), "none") for claim in of]
 
-    monkeypatch.setattr(following, "likely_first", lambda results, of: of)
-    monkeypatch.setattr(following, "check", check)
-    follower = following.Following("none", claims, pause_s=0)
+    monkeypatch.setattr(background_check, "likely_first", lambda results, of: of)
+    monkeypatch.setattr(background_check, "check", check)
+    follower = background_check.Following("none", claims, pause_s=0)
     monkeypatch.setattr(follower.apart, "compute", lambda work: work())
     state = follower.look(1, wait_s=5)
     assert [c.claim.id for c in state.checked] == [c.id for c in claims] and state.n_to_come == 0
@@ -214,7 +214,7 @@ def test_following_checks_again_when_the_store_changes_and_reports_a_failure(mon
     assert len(asked) == 3
     follower.look(2, wait_s=5)
     assert len(asked) == 6
-    monkeypatch.setattr(following, "check", lambda results, of: 1 / 0)
+    monkeypatch.setattr(background_check, "check", lambda results, of: 1 / 0)
     state = follower.look(3, wait_s=5)
     assert isinstance(state.error, ZeroDivisionError)
     assert len(state.checked) == 3

@@ -412,11 +412,11 @@ def test_scaling_opens_on_the_task_that_has_thresholds(opened, kernels, tmp_path
 
 
 def test_claims_come_as_they_are_checked(opened, filled, monkeypatch, claims_checked_here):
-    from analysis.claims import following
+    from analysis.claims import background_check
     from analysis.claims.check import load_claims
 
     few = [c for c in load_claims() if c.id in ("eq3-best-L4", "lazy-exponent-at-most-2", "attention-collapse")]
-    monkeypatch.setattr(following, "load_claims", lambda: few)
+    monkeypatch.setattr(background_check, "load_claims", lambda: few)
     from app.screens import claims
 
     claims._following.clear()
@@ -443,7 +443,7 @@ def test_claims_come_as_they_are_checked(opened, filled, monkeypatch, claims_che
 
 
 def test_claims_say_at_once_how_far_the_check_is(opened, filled, monkeypatch):
-    from analysis.claims.following import Following, State
+    from analysis.claims.background_check import Following, State
     from app.screens import claims
 
     waiting = Following(filled)
@@ -458,7 +458,7 @@ def test_claims_say_at_once_how_far_the_check_is(opened, filled, monkeypatch):
 
 @pytest.mark.parametrize("n_to_come", [0, 3])
 def test_counts_of_verdicts_are_grey_and_so_far_until_all_claims_are_checked(opened, filled, monkeypatch, n_to_come):
-    from analysis.claims.following import Following, State
+    from analysis.claims.background_check import Following, State
     from app.parts.scoreboard import UNSETTLED
     from app.screens import claims
 

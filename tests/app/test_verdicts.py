@@ -2,10 +2,10 @@
 
 import threading
 
-from analysis.claims import following, remembered
+from analysis.claims import background_check, verdict_cache
+from analysis.claims.background_check import Following
 from analysis.claims.board import likely_first
 from analysis.claims.check import load_claims
-from analysis.claims.following import Following
 from analysis.claims.verdict import Checked, NotMeasured
 from app import pages_with_data
 from app.pages_with_data import Looking
@@ -79,13 +79,13 @@ def test_a_server_that_starts_anew_shows_the_verdicts_of_the_last_one_at_once(mo
     assert again.look("later").checked == verdicts  # while they are checked anew
     assert again.running.result() is None and len(asked) == 6
     assert Following(str(tmp_path / "other")).known == {}
-    monkeypatch.setattr(remembered, "CODE", "edited")
+    monkeypatch.setattr(verdict_cache, "CODE", "edited")
     assert Following(results).known == {}
 
 
 def test_a_server_that_ends_amid_a_check_is_gone_on_from(monkeypatch, tmp_path):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    monkeypatch.setattr(following, "KEEP_S", 0.0)
+    monkeypatch.setattr(background_check, "KEEP_S", 0.0)
     verdicts = {claim.id: Checked(claim, "not enough data", NotMeasured("none"), "none") for claim in load_claims()[:4]}
     asked, dies = [], [3]
 
@@ -117,8 +117,8 @@ def test_a_server_that_ends_amid_a_check_is_gone_on_from(monkeypatch, tmp_path):
 
 def test_torn_verdicts_are_checked_anew(monkeypatch, tmp_path):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    remembered.remember("results", "now", {})
-    assert remembered.recall("results") == ("now", {}, frozenset())
+    verdict_cache.remember("results", "now", {})
+    assert verdict_cache.recall("results") == ("now", {}, frozenset())
     (file,) = (tmp_path / "sweep-orchestrator" / "verdicts").iterdir()
     file.write_bytes(file.read_bytes()[:-9])
-    assert remembered.recall("results") == (None, {}, frozenset())
+    assert verdict_cache.recall("results") == (None, {}, frozenset())

@@ -27,7 +27,7 @@ sys.exit(failed)
 """
 WITH_TORCH = (
     *(f"trainables.checking.{name}" for name in ("metric", "network", "tensors", "training")),
-    *("trainables.features.images.vgg", "trainables.networks.layers", "trainables.networks.strings.derivatives"),
+    *("trainables.features.images.vgg", "trainables.networks.batched_mlp", "trainables.networks.strings.batched_transformer"),
     *("trainables.networks.strings.softmax", "trainables.tensors", "trainables.training.losses"),
 )
 """Seconds to import; what needs them imports them when it computes."""
@@ -44,7 +44,7 @@ def test_each_module_can_be_imported_first():
     found = [m.name for m in pkgutil.walk_packages(trainables.__path__, "trainables.")]
     names = [name for name in found if not computes(name) and name not in WITH_TORCH]
     assert {"trainables.basics", "trainables.cell", "trainables.parts", "trainables.streams", "trainables.result"} < set(names)
-    assert {"trainables.features.kept", "trainables.tasks.images.cifar100", "trainables.networks.two_layer"} < set(names)
+    assert {"trainables.features.array_cache", "trainables.tasks.images.cifar100", "trainables.networks.two_layer"} < set(names)
     assert {
         "trainables.checking.task",
         "trainables.training.langevin",

@@ -19,10 +19,10 @@ from rich.console import Console
 from sweepkit.console.cache import cache_folder
 from sweepkit.console.words import listed
 from trainables.basics import Array, Preparation, TaskError
-from trainables.features import kept
+from trainables.features import array_cache
+from trainables.features.array_cache import Kept, Wanted
 from trainables.features.digests import file_digest
 from trainables.features.folders import absolute, data_folder, readable
-from trainables.features.kept import Kept, Wanted
 from trainables.features.weights.pretrained import PUBLISHED
 
 PARTS = ("train", "valid", "test")
@@ -120,11 +120,11 @@ def folders(text: TextFiles) -> list[Path]:
 
 def preparation(text: TextFiles) -> list[Preparation]:
     """The file that `tokens` would make; none if it is there."""
-    if kept.found(folders(text), wanted(text)):
+    if array_cache.found(folders(text), wanted(text)):
         return []
     n = sum(Path(file).stat().st_size for file in text.files)
     what = f"tokens of {listed(text.files)}, at most one a byte, of 4 bytes"
-    return [Preparation(what, kept.writable(folders(text)) / f"{wanted(text).name}.npy", 4 * n)]
+    return [Preparation(what, array_cache.writable(folders(text)) / f"{wanted(text).name}.npy", 4 * n)]
 
 
 _held: dict[TextFiles, Kept] = {}
@@ -134,7 +134,7 @@ _held: dict[TextFiles, Kept] = {}
 def tokens(text: TextFiles, console: Console | None = None) -> dict[str, Array]:
     """The tokens (n,) of each part. They are made now if they are not there yet. TaskError if the files are not usable."""
     if text not in _held:
-        _held[text] = kept.made(folders(text), wanted(text), lambda: _tokenized(text), console or Console(stderr=True))
+        _held[text] = array_cache.made(folders(text), wanted(text), lambda: _tokenized(text), console or Console(stderr=True))
     ends = np.cumsum(_held[text].counts)
     return dict(zip(PARTS, np.split(_held[text].rows[:, 0], ends[:-1]), strict=True))
 

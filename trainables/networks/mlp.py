@@ -66,6 +66,6 @@ class MLP(Layered):
         return self.depth * self.width
 
     def passes(self, cells: "Sequence[CellSpec]", on_cpu: bool) -> Passes:
-        from trainables.networks.layers import Layers
+        from trainables.networks.batched_mlp import Layers
 
         return Layers(self, cells[0])

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 
 from analysis.claims.kinds.measuring import Found, slope_of, ties
-from analysis.claims.networks import Networks, Where, networks
+from analysis.claims.networks_used import Networks, Where, networks
 from analysis.claims.verdict import Measured, NotMeasured
 from analysis.data.keys import spoken
 from analysis.data.networks.evaluations import Bounds, evaluations_of, first_within, in_words

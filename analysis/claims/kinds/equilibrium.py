@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 
 from analysis.claims.kinds.measuring import by_point, exponent_of
-from analysis.claims.networks import Networks, networks
+from analysis.claims.networks_used import Networks, networks
 from analysis.claims.verdict import Measured, NotMeasured
 from analysis.scaling.equilibrium.bound import predicted_samples, specialised_neurons
 from analysis.scaling.equilibrium.overlaps import by_chance

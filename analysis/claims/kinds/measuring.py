@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
-from analysis.claims.networks import Networks, Where, both_sides, either, like, networks
+from analysis.claims.networks_used import Networks, Where, both_sides, either, like, networks
 from analysis.claims.verdict import Measured, NotMeasured
 from analysis.data.measures import measures
 from analysis.data.parts import have_training_sets

@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 
 from analysis.claims.kinds.measuring import Found
-from analysis.claims.networks import Networks, Where, networks
+from analysis.claims.networks_used import Networks, Where, networks
 from analysis.claims.verdict import Measured, NotMeasured
 from analysis.scaling.laws.fluctuations import DATA, SIZE, outputs_of
 from analysis.scaling.laws.onset import EXAMPLES, Onset, errors, onset

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 import numpy as np
 import pandas as pd
 
-from analysis.claims.networks import Networks, Where, networks
+from analysis.claims.networks_used import Networks, Where, networks
 from analysis.claims.verdict import Measured, NotMeasured
 from analysis.data.keys import spoken
 from analysis.data.measures import measures

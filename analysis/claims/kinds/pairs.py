@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 
 from analysis.claims.kinds.measuring import Found, ties
-from analysis.claims.networks import Networks, Where, either, like, networks
+from analysis.claims.networks_used import Networks, Where, either, like, networks
 from analysis.claims.verdict import Measured, NotMeasured
 from analysis.data.measures import measures
 from sweepkit.stats import Interval, mean_interval

@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 
 from analysis.claims.kinds.measuring import Found
-from analysis.claims.networks import Networks, Where, both_sides, networks
+from analysis.claims.networks_used import Networks, Where, both_sides, networks
 from analysis.claims.verdict import Measured, NotMeasured
 from analysis.data.networks.pictures import Pictures, pictures_of, with_pictures
 from analysis.data.source import ResultsError

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 
 from analysis.claims.kinds.measuring import Found, said_of, ties
-from analysis.claims.networks import Where, networks
+from analysis.claims.networks_used import Where, networks
 from analysis.claims.verdict import Measured, NotMeasured
 from analysis.data.keys import spoken
 from analysis.data.measures import measures

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from analysis.claims.verdict import Measured, NotMeasured
-from analysis.theory.kept import kept
+from analysis.theory.cache import kept
 from analysis.theory.same_different import handcrafted, markov, max_margin
 from sweepkit.stats import Interval, mean_interval
 

@@ -14,7 +14,7 @@ from analysis.data.points import seeds, with_intervals
 from analysis.data.selection import Value, grid_keys
 from analysis.figures.drawn import Drawn, Figure, Missing
 from analysis.figures.training.cases import CASE, Case, Found, found
-from analysis.theory.kept import kept
+from analysis.theory.cache import kept
 from analysis.theory.lazy_to_rich import delay, drawn
 from sweepkit.console.words import counted
 from sweepkit.declarations.columns import Metric

@@ -28,8 +28,8 @@ from typing import Any
 import numpy as np
 from scipy.special import expit, gammaln, ndtr
 
+from analysis.theory.cache import kept
 from analysis.theory.chebyshev import integrate, spectral_radius
-from analysis.theory.kept import kept
 from analysis.theory.same_different.pair_kernel import DrawnPairs, PairKernel, pair_kernel
 from analysis.theory.same_different.ranks import accuracy_at_best_threshold, auc
 from sweepkit.declarations.evaluations import EVEN, evaluations

@@ -5,8 +5,8 @@ import re
 import pytest
 
 from analysis.claims import published as published_of
+from analysis.claims.background_check import Following
 from analysis.claims.check import load_claims
-from analysis.claims.following import Following
 from analysis.claims.published import FILE, publish, published
 from analysis.claims.verdict import Again, Checked, Measured, NotMeasured
 from analysis.data.source import state

@@ -5,7 +5,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from analysis.claims.networks import networks
+from analysis.claims.networks_used import networks
 from analysis.data.networks.listing import network
 from analysis.data.networks.saved import of_other_gamma
 from analysis.data.points import described, one_setting, points, seeds, settings_of, varying

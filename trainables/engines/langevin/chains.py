@@ -13,7 +13,7 @@ from torch import Tensor
 from trainables.basics import Array
 from trainables.cell import Cell
 from trainables.engines.langevin.diagnostics import bulk_ess, split_r_hat, standard_error
-from trainables.engines.langevin.energies.networks import Posterior, evaluate, make_posterior, outputs_and_features
+from trainables.engines.langevin.energies.posterior import Posterior, evaluate, make_posterior, outputs_and_features
 from trainables.engines.langevin.measures import Means, accuracy, alignment, foremost, judged
 from trainables.engines.langevin.probing import Measured, chosen
 from trainables.engines.langevin.result import EquilibriumResult

@@ -21,7 +21,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from trainables.engines.langevin.energies.networks import Posterior
+from trainables.engines.langevin.energies.posterior import Posterior
 from trainables.engines.langevin.setting import CANDIDATES, CANDIDATES_BELOW
 
 ACCEPTED = 0.8

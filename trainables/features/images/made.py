@@ -7,10 +7,10 @@ from rich.console import Console
 
 from sweepkit.console.cache import cache_folder
 from trainables.basics import Array, Preparation
-from trainables.features import kept
+from trainables.features import array_cache
+from trainables.features.array_cache import Kept, Wanted
 from trainables.features.images.found import Found
 from trainables.features.images.layers import Layer, row_length
-from trainables.features.kept import Kept, Wanted
 
 _VERSION = "1"
 """Raised whenever the same images and weights would give other numbers: standardisation, order of the rows, rounding."""
@@ -55,13 +55,13 @@ def _made(found: Found, layer: Layer, console: Console) -> Kept:
         images = rows(found, "id", console)
         return images.counts, activations(images.rows, layer, Path(found.weights_file), console)
 
-    return kept.made(folders(found), wanted(found, layer), batches, console)
+    return array_cache.made(folders(found), wanted(found, layer), batches, console)
 
 
 def to_make(found: Found, layer: Layer) -> list[Preparation]:
     """Files that `rows` would make: the pixels, and the activations unless the layer is the pixels."""
     layers: tuple[Layer, ...] = ("id",) if layer == "id" else ("id", layer)
-    return [_preparation(found, one) for one in layers if not kept.found(folders(found), wanted(found, one))]
+    return [_preparation(found, one) for one in layers if not array_cache.found(folders(found), wanted(found, one))]
 
 
 def _preparation(found: Found, layer: Layer) -> Preparation:
@@ -70,4 +70,4 @@ def _preparation(found: Found, layer: Layer) -> Preparation:
     how_many = f"{n:,}" if found.is_published else f"at most {n:,}"
     what = "pixels" if layer == "id" else f"VGG-16's {layer}"
     text = f"{what} of {how_many} images x {file.row:,} numbers of {item} byte{'s' * (item > 1)}"
-    return Preparation(text, kept.writable(folders(found)) / f"{file.name}.npy", n * file.row * item)
+    return Preparation(text, array_cache.writable(folders(found)) / f"{file.name}.npy", n * file.row * item)

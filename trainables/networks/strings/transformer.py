@@ -100,7 +100,7 @@ class Transformer(Attending):
         return tokens
 
     def passes(self, cells: "Sequence[CellSpec]", on_cpu: bool) -> Passes | None:
-        from trainables.networks.strings.derivatives import Derivatives
+        from trainables.networks.strings.batched_transformer import Derivatives
         from trainables.networks.strings.softmax import SHORT
 
         cell = cells[0]

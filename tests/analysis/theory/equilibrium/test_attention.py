@@ -6,7 +6,7 @@ import torch
 
 from analysis.theory.equilibrium import attention
 from trainables.cell import cell_of
-from trainables.engines.langevin.energies.networks import make_posterior
+from trainables.engines.langevin.energies.posterior import make_posterior
 from trainables.tasks import TokenPairs
 
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from analysis.theory.kept import is_kept
+from analysis.theory.cache import is_kept
 from analysis.theory.same_different import kernel_flow
 from analysis.theory.same_different.kernel_flow import (
     activation_slope,

@@ -5,7 +5,7 @@ import pytest
 import torch
 
 from trainables.engines.langevin.chains import Chains
-from trainables.engines.langevin.energies.networks import evaluate
+from trainables.engines.langevin.energies.posterior import evaluate
 from trainables.engines.langevin.measures import foremost
 from trainables.engines.langevin.run import EquilibriumRun
 from trainables.engines.langevin.sampler import Sampler

@@ -5,7 +5,7 @@ import pytest
 import torch
 from scipy.special import erf
 
-from trainables.engines.langevin.energies.networks import evaluate, make_posterior
+from trainables.engines.langevin.energies.posterior import evaluate, make_posterior
 from trainables.engines.langevin.setting import Setting
 from trainables.tasks import Hermite3, Linear, Parity2, TokenPairs
 

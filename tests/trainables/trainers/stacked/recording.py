@@ -12,7 +12,7 @@ from torch import Tensor
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_flatten, tree_map
 
-from trainables.networks.layers import Layers
+from trainables.networks.batched_mlp import Layers
 
 aten = torch.ops.aten
 WAITING = {

@@ -9,7 +9,7 @@ import torch
 from trainables.cell import cell_of
 from trainables.engines.stacked.stack import Stack
 from trainables.engines.stacked.traced import Traced
-from trainables.networks.strings.derivatives import Derivatives, Pairs
+from trainables.networks.strings.batched_transformer import Derivatives, Pairs
 from trainables.networks.strings.transformer import Transformer
 from trainables.tasks import SymbolicTemplate, Template
 

@@ -2,7 +2,7 @@
 
 import tempfile
 
-from analysis.theory.kept import is_kept, kept, theory_cache
+from analysis.theory.cache import is_kept, kept, theory_cache
 from analysis.theory.same_different.lazy import accuracy_bound
 
 

@@ -14,8 +14,8 @@ from analysis.claims.board import likely_first
 from analysis.claims.check import check, load_claims
 from analysis.claims.entries import Claim
 from analysis.claims.published import published
-from analysis.claims.remembered import recall, remember
 from analysis.claims.verdict import Checked
+from analysis.claims.verdict_cache import recall, remember
 from analysis.data.source import state
 
 PAUSE_S = 30.0
