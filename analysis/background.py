@@ -5,16 +5,15 @@ In the server's own process such work made pages three times as slow, by Python'
 
 import os
 import pickle
-import subprocess
 import sys
 import threading
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from queue import SimpleQueue
-from typing import IO, TypeVar, cast
+from typing import TypeVar, cast
 
-from sweepkit import FOLDER
+from sweepkit.console.child import Asker, Child
 
 T = TypeVar("T")
 
@@ -26,11 +25,11 @@ TRIES = 2
 """How often work is tried if its process dies: the system may have killed the process for memory that other programs took."""
 
 
-class ApartError(RuntimeError):
-    """An error of the process apart, in words."""
+class BackgroundError(RuntimeError):
+    """An error of the process in the background, in words."""
 
 
-class Apart:
+class Background:
     """A process that works for this one, started when it is needed. It ends with this one, however this one ends.
 
     is_awaited: whether somebody waits for the work, which then has the usual priority.
@@ -38,77 +37,64 @@ class Apart:
 
     def __init__(self, is_awaited: bool = False) -> None:
         self._priority = USUAL if is_awaited else LOW
-        self._process: subprocess.Popen[bytes] | None = None
+        self._child: Child | None = None
         self._lock = threading.Lock()
 
     def compute(self, work: Callable[[], T]) -> T:
         """The result of work(), computed in that process; both must be picklable. Work that others asked for before comes first.
 
-        ApartError with the words of an error that work() raises, or if the process ends TRIES times before it answers.
+        BackgroundError with the words of an error that work() raises, or if the process ends TRIES times before it answers.
         """
-        asked = pickle.dumps(pickle.dumps(work))  # bytes inside: the process can read them even if it cannot load the work
+        question = pickle.dumps(work)
         with self._lock:
             for _ in range(TRIES):
-                process = self._running()
+                child = self._running()
                 try:
-                    cast(IO[bytes], process.stdin).write(asked)
-                    cast(IO[bytes], process.stdin).flush()
-                    value, error = pickle.load(cast(IO[bytes], process.stdout))
-                except (BrokenPipeError, EOFError, pickle.UnpicklingError):  # the process died, perhaps within its answer
+                    child.ask(question)
+                    value, error = pickle.loads(child.answer())
+                except (BrokenPipeError, EOFError):  # the process died, perhaps within its answer
                     status = self._end()
                     continue
                 except BaseException:  # else its answer would be taken for that of the next question
                     self._end()
                     raise
                 if error is not None:
-                    raise ApartError(error)
+                    raise BackgroundError(error)
                 return cast(T, value)
-            raise ApartError(f"the process that computes it ended {TRIES} times before it was done, with status {status}")
+            raise BackgroundError(f"the process that computes it ended {TRIES} times before it was done, with status {status}")
 
     def close(self) -> None:
         """End the process to free its memory; further work starts another."""
         with self._lock:
             self._end()
 
-    def _running(self) -> subprocess.Popen[bytes]:
-        if self._process is None:
-            self._process = subprocess.Popen(  # away from the terminal, whose Ctrl+C is for this process
-                [sys.executable, "-m", "analysis.background", self._priority, os.getcwd()],
-                stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                cwd=FOLDER,  # else a user's own analysis.py would be started
-                env=os.environ | ONE_THREAD, start_new_session=True,
-            )  # fmt: skip
-        return self._process
+    def _running(self) -> Child:
+        if self._child is None:
+            self._child = Child(["-m", "analysis.background", self._priority, os.getcwd()], env=os.environ | ONE_THREAD)
+        return self._child
 
     def _end(self) -> int | None:
-        process, self._process = self._process, None
-        if process is None:
-            return None
-        process.kill()
-        for pipe in (process.stdin, process.stdout):
-            with suppress(BrokenPipeError):  # closing writes what is still buffered
-                cast(IO[bytes], pipe).close()
-        return process.wait()
+        child, self._child = self._child, None
+        return None if child is None else child.close()
 
 
 def main() -> None:
     """Do the work that comes by standard input, answer on standard output, and end when the asking process has ended."""
-    priority, folder = sys.argv[1:]
+    priority, folder, pipe = sys.argv[1:]
+    asker = Asker(pipe)
+    os.dup2(sys.stderr.fileno(), sys.stdout.fileno())  # what the work prints is no answer of the server
     if priority == LOW:
         _give_way()
     os.chdir(folder)  # a relative results directory is that of the one who asks
-    answers = os.fdopen(os.dup(sys.stdout.fileno()), "wb")
-    os.dup2(sys.stderr.fileno(), sys.stdout.fileno())  # what the work prints must not mix with answers
     asked: SimpleQueue[bytes] = SimpleQueue()
-    threading.Thread(target=_listen, args=(asked,), daemon=True).start()
+    threading.Thread(target=_listen, args=(asker, asked), daemon=True).start()
     while True:
         work = asked.get()
         try:
             answer = pickle.dumps((pickle.loads(work)(), None))
         except Exception as error:  # noqa: BLE001 - any error goes to the asking process
             answer = pickle.dumps((None, f"{type(error).__name__}: {error}"))
-        answers.write(answer)
-        answers.flush()
+        asker.answer(answer)
 
 
 def _give_way() -> None:
@@ -119,12 +105,12 @@ def _give_way() -> None:
         Path("/proc/self/autogroup").write_text(str(NICE))
 
 
-def _listen(asked: SimpleQueue[bytes]) -> None:
+def _listen(asker: Asker, asked: SimpleQueue[bytes]) -> None:
     """Read questions in a thread beside the work, so that the end of the asking process is noticed during work."""
     while True:
         try:
-            asked.put(pickle.load(sys.stdin.buffer))
-        except (EOFError, pickle.UnpicklingError):  # the asking process has ended, perhaps within a question
+            asked.put(asker.question())
+        except EOFError:
             os._exit(0)
 
 

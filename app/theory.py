@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
-from analysis.background import Apart
+from analysis.background import Background
 from sweepkit.console.words import counted
 
 if TYPE_CHECKING:  # pandas and what needs it take a second to import: pages do that once they need it
@@ -25,7 +25,7 @@ class TheoryWorker:
     def __init__(self) -> None:
         self.asked: dict[str, Future[float]] = {}
         self.queue: SimpleQueue[Later] = SimpleQueue()
-        self.apart = Apart()
+        self.apart = Background()
         # A daemon, unlike a pool's threads: Ctrl+C must not wait for the whole queue.
         threading.Thread(target=self._work, name="theory", daemon=True).start()
 

@@ -9,7 +9,7 @@ from threading import Event, Lock, Thread
 from time import monotonic
 from typing import Any, NamedTuple
 
-from analysis.background import Apart
+from analysis.background import Background
 from analysis.claims.board import likely_first
 from analysis.claims.check import check, load_claims
 from analysis.claims.entries import Claim
@@ -40,7 +40,7 @@ class Following:
 
     def __init__(self, results: str, claims: list[Claim] | None = None, pause_s: float = PAUSE_S) -> None:
         self.pause_s, self.started_at, self.ended_at = pause_s, monotonic(), 0.0
-        self.apart = Apart()
+        self.apart = Background()
         self.results, self.claims = results, load_claims() if claims is None else claims
         self.remembers = claims is None
         self.token: Any = None

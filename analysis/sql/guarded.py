@@ -11,9 +11,7 @@ import json
 import os
 import resource
 import signal
-import subprocess
 import sys
-import tempfile
 import threading
 from bisect import bisect_right
 from contextlib import suppress
@@ -21,7 +19,7 @@ from csv import writer
 from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import duckdb
 import pyarrow as pa
@@ -29,7 +27,7 @@ import pyarrow.compute as pc
 
 from analysis.data.source import ResultsError, existing
 from analysis.sql.statements import Bound, bound, in_own_words
-from sweepkit import FOLDER
+from sweepkit.console.child import Asker, Child
 from sweepkit.console.commands import command
 from sweepkit.store.database import fenced
 from sweepkit.store.files import open_files
@@ -130,25 +128,24 @@ class _Worker:
     """A process for one query, on any results. It opens `results` beforehand, and ends when this process does."""
 
     def __init__(self, results: str) -> None:
-        self.output: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115
-        command = [sys.executable, "-m", "analysis.sql.guarded", results]
-        self.process = subprocess.Popen(  # away from the terminal, whose Ctrl+C is for the server
-            command, stdin=subprocess.PIPE, stdout=self.output, cwd=FOLDER, start_new_session=True
-        )
+        self.child = Child(["-m", "analysis.sql.guarded", results])
+        self.is_late = False
+        """It was ended because it did not even stop itself."""
 
-    def ask(self, request: Request) -> int:
-        """Send the request and wait for the exit status. subprocess.TimeoutExpired if the process did not even stop itself."""
-        with suppress(BrokenPipeError):
-            self.process.communicate(json.dumps(asdict(request)).encode(), timeout=START_S + request.timeout_s)
-        return self.process.wait(START_S)
+    def ask(self, request: Request) -> tuple[bytes, bytes]:
+        """The head and the data of its answer. EOFError if it ended before."""
+        alarm = threading.Timer(START_S + request.timeout_s, self._end)
+        alarm.start()
+        try:
+            with suppress(BrokenPipeError):
+                self.child.ask(json.dumps(asdict(request)).encode())
+            return self.child.answer(), self.child.answer()
+        finally:
+            alarm.cancel()
 
-    def close(self) -> None:
-        with suppress(BrokenPipeError), self.output:
-            self.process.kill()
-            if self.process.stdin:
-                self.process.stdin.close()
-        with suppress(subprocess.TimeoutExpired):
-            self.process.wait(1)
+    def _end(self) -> None:
+        self.is_late = True
+        self.child.process.kill()
 
 
 _waiting: list[_Worker] = []
@@ -158,10 +155,10 @@ _waiting_lock = threading.Lock()
 def _worker(results: str) -> _Worker:
     with _waiting_lock:
         found = _waiting.pop() if _waiting else None
-    if found and found.process.poll() is None:
+    if found and found.child.process.poll() is None:
         return found
     if found:
-        found.close()
+        found.child.close()
     return _Worker(results)
 
 
@@ -176,23 +173,22 @@ def close_waiting() -> None:
     """End the process that waits for a query; the next query starts one."""
     with _waiting_lock:
         while _waiting:
-            _waiting.pop().close()
+            _waiting.pop().child.close()
 
 
 def _asked(request: Request) -> tuple[dict[str, Any], bytes]:
     """The head and the data of the process's answer. Errors as in `guarded_query`."""
     worker = _worker(request.results)
+    status = 0
     try:
-        status = worker.ask(request)
-        if status == 0:
-            worker.output.seek(0)
-            head, data = json.loads(worker.output.readline()), worker.output.read()
-    except subprocess.TimeoutExpired:
-        status = -signal.SIGALRM
+        answer, data = worker.ask(request)
+        head = json.loads(answer)
+    except EOFError:
+        status = worker.child.process.wait()
     finally:
-        worker.close()
+        worker.child.close()
         _have_one_wait(request.results)
-    if status == -signal.SIGALRM:
+    if worker.is_late or status == -signal.SIGALRM:
         raise ResultsError(f"stopped after {request.timeout_s:g} s: ask for less, such as one sweep or fewer columns; {FREELY}")
     if status < 0:
         name = signal.Signals(-status).name
@@ -209,13 +205,14 @@ def _asked(request: Request) -> tuple[dict[str, Any], bytes]:
 
 
 def main() -> None:
-    """Answer the request on standard input: a line of JSON, then the data."""
+    """Answer one request: the head in JSON, then the data."""
+    asker = Asker(sys.argv[2])
     with suppress(ResultsError, duckdb.Error):  # reads all footers once; errors come again with the request
         run(open_files(sys.argv[1]), lambda connection: None, opener=fenced)
-    asked = sys.stdin.buffer.read()
-    if not asked:
-        return  # the asking process has ended
-    request = Request(**json.loads(asked))
+    try:
+        request = Request(**json.loads(asker.question()))
+    except EOFError:  # the asking process has ended
+        return
     signal.signal(signal.SIGALRM, signal.SIG_DFL)  # the alarm ends the process, whatever it does
     signal.setitimer(signal.ITIMER_REAL, request.timeout_s)
     taken = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize() if sys.platform == "linux" else 0
@@ -227,9 +224,8 @@ def main() -> None:
         said = str(error)
         said = said if len(said) <= MAX_MESSAGE else said[:MAX_MESSAGE] + " ..."
         head, data = {"kind": type(error).__name__, "error": said}, b""
-    sys.stdout.buffer.write(json.dumps(head).encode() + b"\n")
-    sys.stdout.buffer.write(data)
-    sys.stdout.buffer.flush()
+    asker.answer(json.dumps(head).encode())
+    asker.answer(data)
     os._exit(0)  # without clean-up, which may fail where memory is short
 
 

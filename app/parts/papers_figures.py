@@ -9,7 +9,7 @@ from typing import Any
 
 import streamlit as st
 
-from analysis.background import Apart
+from analysis.background import Background
 from analysis.data.source import state
 from analysis.figures.registry import FIGURES, Drawn, Figure, Missing, of_sweep
 from app.downloads import downloads, may_run_again
@@ -26,7 +26,7 @@ class Drawings:
 
     def __init__(self, results: str) -> None:
         self.results = results
-        self.apart = Apart(is_awaited=True)
+        self.apart = Background(is_awaited=True)
         self.newest: dict[tuple[str, str], tuple[object, Future[Any]]] = {}
         self.lock = threading.Lock()
 

@@ -78,10 +78,10 @@ def show(results: str) -> None:
     if known is None:
         _link_on(places, looking(results).look(state(results)), unfilled)
     with importing:
-        meant_for: Any = import_module("app.parts.papers_figures")
+        papers: Any = import_module("app.parts.papers_figures")
     for place in places:
         with place.figures:  # while networks are trained, a figure would be drawn anew every few seconds
-            meant_for.figures(results, place.sweep, place.above, opens=place is places[0] and not running)
+            papers.figures(results, place.sweep, place.above, opens=place is places[0] and not running)
     with below:
         if switch("Show which networks are there", False, "there"):
             _networks(results, [sweep.sweep for sweep in sweeps])

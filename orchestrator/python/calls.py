@@ -13,7 +13,7 @@ from orchestrator.plan.announce import Outlook
 from orchestrator.plan.forecast import Forecast
 from orchestrator.plan.packing import Order
 from orchestrator.python.foreseen import Foreseen
-from orchestrator.python.process import Apart
+from orchestrator.python.process import SweepProcess
 from orchestrator.python.screen import in_notebook, say_here, screen_here
 from orchestrator.python.summary import Summary
 from orchestrator.running.driver import Sweep
@@ -82,7 +82,7 @@ def run(
     )
     store = _store(results)
     if not debug:
-        ended = Apart(made, store.results, options).run(screen_here(quiet))
+        ended = SweepProcess(made, store.results, options).run(screen_here(quiet))
         return _ended(Summary.of(made, store, ended.answer, ended.interrupted))
     answers: list[dict[str, Any]] = []
     code = _here(made, store, options, Stage(screen_here, _interrupted, answers.append))

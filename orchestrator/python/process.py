@@ -1,7 +1,7 @@
 """A sweep in a process of its own, for a notebook: Ray may end the process that joined it, and it takes signals and output over.
 
-The two processes talk through pipes. Standard input brings the sweep, and its end says that the notebook is gone; standard error
-is what a person is told; a third pipe brings one JSON object per line: progress, the summary, or an exception.
+The only question is the sweep, and the end of questions says that the notebook is gone; answers are JSON objects: progress, the
+summary, or an exception. Standard error is what a person is told.
 """
 
 import base64
@@ -26,6 +26,7 @@ from orchestrator.running.interrupts import SIGNALS, leave
 from orchestrator.running.progress import Screen, Snapshot
 from orchestrator.session import Options, Stage, SweepError, run_session
 from sweepkit import FOLDER
+from sweepkit.console.child import Asker, Child
 from sweepkit.console.exit_codes import INTERRUPTED
 from sweepkit.console.terminal import told
 from sweepkit.store.files import ResultsError
@@ -41,12 +42,12 @@ _COLOURS = ("FORCE_COLOR", "CLICOLOR_FORCE")
 """Variables by which a kernel asks for colours in output that is no terminal's."""
 _START = (  # Ctrl-C during the imports ends the process without a traceback
     "import signal, sys; signal.signal(signal.SIGINT, signal.SIG_DFL); sys.path.insert(0, sys.argv[1]); "
-    "from orchestrator.python.process import trained_for; trained_for(int(sys.argv[2]))"
+    "from orchestrator.python.process import trained_for; trained_for(sys.argv[2])"
 )
 
 
 @dataclass
-class Apart:
+class SweepProcess:
     """A sweep that another process trains, seen from the notebook."""
 
     grid: Grid
@@ -65,30 +66,21 @@ class Apart:
     def interrupted(self) -> bool:
         return self._interrupts > 0
 
-    def run(self, screen: Screen) -> "Apart":
+    def run(self, screen: Screen) -> "SweepProcess":
         """Train to the end. An interrupt is passed on: the first drains, the second raises KeyboardInterrupt."""
-        news, to_us = os.pipe()
         plain = {name: value for name, value in os.environ.items() if name not in _COLOURS}
-        # A session of its own: a notebook's stop button signals the whole group of the kernel, and we pass the signal on.
-        process = subprocess.Popen(
-            [sys.executable, "-P", "-c", _START, str(FOLDER), str(to_us)],
-            stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, pass_fds=[to_us],
-            start_new_session=True, env=plain,
-        )  # fmt: skip
-        os.close(to_us)
+        words = ["-P", "-c", _START, str(FOLDER)]
+        child = Child(words, cwd=None, env=plain, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+        process = child.process
         told_of = replace(self.options, say=told)
         # The parts of the grid in a user's own files can be read once these files are registered.
         sent = pickle.dumps((self.grid.user_files, pickle.dumps((self.grid, self.results, told_of))))
-        work = [lambda: self._send(process, sent), lambda: self._hear(news), lambda: self._listen(process)]
+        work = [lambda: self._send(child, sent), lambda: self._hear(child), lambda: self._listen(process)]
         threads = [threading.Thread(target=one, daemon=True) for one in work]
         try:
             self._watch(process, threads, screen)
         finally:
-            if process.poll() is None:
-                process.kill()
-            process.wait()
-            if process.stdin:
-                process.stdin.close()
+            child.close()
         return self._ended(process.returncode)
 
     def _watch(self, process: "subprocess.Popen[bytes]", threads: list[threading.Thread], screen: Screen) -> None:
@@ -128,17 +120,15 @@ class Apart:
         screen.show(self._latest)
         return self._latest
 
-    def _send(self, process: "subprocess.Popen[bytes]", sent: bytes) -> None:
-        assert process.stdin is not None
+    def _send(self, child: Child, sent: bytes) -> None:
         with suppress(BrokenPipeError):  # it ended already: its exit code says why
-            process.stdin.write(len(sent).to_bytes(8) + sent)
-            process.stdin.flush()
+            child.ask(sent)
 
-    def _hear(self, news: int) -> None:
+    def _hear(self, child: Child) -> None:
         """Keep the progress, the summary or the exception."""
-        with os.fdopen(news) as lines:
-            for line in lines:
-                match json.loads(line):
+        with suppress(EOFError):
+            while True:
+                match json.loads(child.answer()):
                     case {"progress": fields}:
                         self._latest = Snapshot(**{**fields, "last": tuple(fields["last"])})
                     case {"answer": answer}:
@@ -152,7 +142,7 @@ class Apart:
             for line in process.stderr:
                 self._lines.append(line.decode(errors="replace").rstrip("\n"))
 
-    def _ended(self, code: int) -> "Apart":
+    def _ended(self, code: int) -> "SweepProcess":
         if self._raised is not None:
             raise self._raised
         if "error" in self.answer:
@@ -180,27 +170,25 @@ class _Sent:
 class _Tell:
     """Writes messages to the notebook. If it is gone, they are lost: the sweep drains then."""
 
-    def __init__(self, pipe: int) -> None:
-        self.file = os.fdopen(pipe, "w", buffering=1)
+    def __init__(self, asker: Asker) -> None:
+        self._asker, self._lock = asker, threading.Lock()
 
     def __call__(self, **message: Any) -> None:
-        with suppress(BrokenPipeError):
-            self.file.write(json.dumps(message) + "\n")
+        with suppress(BrokenPipeError), self._lock:
+            self._asker.answer(json.dumps(message).encode())
 
 
-def trained_for(pipe: int) -> None:
+def trained_for(pipe: str) -> None:
     """Train a sweep for a notebook, and end this process."""
-    os.set_inheritable(pipe, False)  # Ray's processes would keep it open
     for s in SIGNALS:
         signal.signal(s, leave)
-    tell, asked = _Tell(pipe), os.fdopen(os.dup(0), "rb")
-    nothing = os.open(os.devnull, os.O_RDONLY)
-    os.dup2(nothing, 0)
-    user_files, rest = pickle.loads(asked.read(int.from_bytes(asked.read(8))))
+    asker = Asker(pipe)
+    tell = _Tell(asker)
+    user_files, rest = pickle.loads(asker.question())
     for file in user_files:
         register_user_file(file)
     grid, results, options = pickle.loads(rest)
-    threading.Thread(target=_leave_with, args=(asked,), daemon=True).start()
+    threading.Thread(target=_leave_with, args=(asker,), daemon=True).start()
     code = 1
     try:
         stage = Stage(lambda quiet: _Sent(tell), answer=lambda answer: tell(answer=answer))
@@ -215,7 +203,8 @@ def trained_for(pipe: int) -> None:
     os._exit(code)  # as the command ends: Ray keeps modules alive to the last
 
 
-def _leave_with(asked: Any) -> None:
+def _leave_with(asker: Asker) -> None:
     """Wait for the end of the notebook's process; then drain."""
-    asked.read()
+    with suppress(EOFError):
+        asker.question()
     os.kill(os.getpid(), signal.SIGTERM)

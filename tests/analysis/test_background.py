@@ -11,13 +11,13 @@ from pathlib import Path
 
 import pytest
 
-from analysis.background import NICE, ONE_THREAD, TRIES, Apart, ApartError
+from analysis.background import NICE, ONE_THREAD, TRIES, Background, BackgroundError
 from tests.sweeps import wait_for
 
 
 @pytest.fixture
 def apart():
-    found = Apart()
+    found = Background()
     yield found
     found.close()
 
@@ -41,15 +41,15 @@ def test_it_works_in_the_folder_of_the_one_who_asks(apart, tmp_path, monkeypatch
 
 
 def test_work_that_somebody_waits_for_has_the_usual_priority():
-    awaited = Apart(is_awaited=True)
+    awaited = Background(is_awaited=True)
     assert awaited.compute(partial(os.getpriority, os.PRIO_PROCESS, 0)) == os.getpriority(os.PRIO_PROCESS, 0)
     awaited.close()
 
 
 def test_errors_come_back_in_words_and_the_next_work_is_done(apart):
-    with pytest.raises(ApartError, match="ZeroDivisionError: "):
+    with pytest.raises(BackgroundError, match="ZeroDivisionError: "):
         apart.compute(partial(truediv, 1, 0))
-    with pytest.raises(ApartError, match="pickle"):
+    with pytest.raises(BackgroundError, match="pickle"):
         apart.compute(partial(open, os.devnull))  # its result cannot come back
     assert apart.compute(partial(math.sqrt, 4)) == 2
 
@@ -58,15 +58,15 @@ def test_a_process_that_dies_is_started_again_and_one_that_always_dies_is_told(a
     pid = apart.compute(os.getpid)
     os.kill(pid, signal.SIGKILL)
     assert apart.compute(partial(math.sqrt, 9)) == 3
-    with pytest.raises(ApartError, match=f"ended {TRIES} times before it was done, with status 3"):
+    with pytest.raises(BackgroundError, match=f"ended {TRIES} times before it was done, with status 3"):
         apart.compute(partial(os._exit, 3))
     assert apart.compute(partial(math.sqrt, 4)) == 2
 
 
 def test_it_ends_with_the_one_who_asked_even_amid_work(tmp_path):
     code = (
-        "import os, time, threading\nfrom functools import partial\nfrom analysis.background import Apart\n"
-        "apart = Apart()\nprint(apart.compute(os.getpid), flush=True)\n"
+        "import os, time, threading\nfrom functools import partial\nfrom analysis.background import Background\n"
+        "apart = Background()\nprint(apart.compute(os.getpid), flush=True)\n"
         "threading.Thread(target=apart.compute, args=(partial(time.sleep, 1e6),), daemon=True).start()\ntime.sleep(1e6)"
     )
     with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True) as asker:

@@ -22,7 +22,7 @@ from analysis.figures.templates import TEMPLATE_FIGURES
 from analysis.figures.training import TRAINING_FIGURES
 from analysis.theory.same_different.rich import test_accuracy as eq3
 from sweepkit.console.terminal import stop
-from sweepkit.store import views
+from sweepkit.store import connections, views
 from sweepkit.store.store import Store
 from sweepkit.store.upkeep.compact import compact
 from tests.measured_store import LAZY_EXPONENT, measured_rows
@@ -161,18 +161,18 @@ def test_a_compaction_between_connecting_and_reading_does_no_harm(measured, tmp_
     import shutil
 
     results = shutil.copytree(measured, tmp_path / "copy")
-    store, before, connections = Store(str(results)), measure(str(results)), []
+    store, before, opened = Store(str(results)), measure(str(results)), []
     connect_to = connections.connect_to
 
     def connect_then_compact(files, snapshot):
-        connections.append(connect_to(files, snapshot))
+        opened.append(connect_to(files, snapshot))
         compact(store.files, now=True)  # the files of the first connection are gone after this
-        return connections[-1]
+        return opened[-1]
 
     monkeypatch.setattr(connections, "connect_to", connect_then_compact)
     store.commit("more", [row("unplanned", task="other")])
     assert measure(store.results) == before
-    assert len(connections) > 1
+    assert len(opened) > 1
 
 
 def test_progress_and_failures(measured):

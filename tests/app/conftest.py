@@ -7,7 +7,7 @@ import pytest
 from streamlit.components.v2 import manifest_scanner
 from streamlit.testing.v1 import AppTest
 
-from analysis.background import Apart
+from analysis.background import Background
 from app.pages_with_data import Looking
 
 # Streamlit reads the metadata of every installed package at each `run` of an AppTest, a third of these tests' time.
@@ -46,7 +46,7 @@ def small_results(tmp_path_factory):
 @pytest.fixture
 def claims_checked_here(monkeypatch):
     """Claims are checked in this process: one apart gives way to other tests, for a minute or more beside many."""
-    monkeypatch.setattr(Apart, "compute", lambda self, work: work())
+    monkeypatch.setattr(Background, "compute", lambda self, work: work())
 
 
 def script_of_page(name):

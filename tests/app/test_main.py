@@ -9,11 +9,11 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 import pytest
-from app.parts.meant_for import drawings
 from streamlit.testing.v1 import AppTest
 
 import app
 from app.choices import format_of
+from app.parts.papers_figures import drawings
 from app.screens.home import N_LINES
 from app.script import PAGES
 from sweepkit.declarations.columns import Key

@@ -3,7 +3,7 @@
 import pandas as pd
 import pytest
 
-from analysis.background import Apart
+from analysis.background import Background
 from analysis.charts.curves import with_residuals
 from analysis.data.points import points
 from analysis.data.selection import Selection
@@ -103,7 +103,7 @@ def test_what_takes_long_is_computed_in_another_process_and_then_found_here(meas
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     found = points(measured, Selection.of(sigma2=1.0, L=16))
     (later,) = overlays.beside(found.frame, "final_test_acc", wait=False).missing
-    apart = Apart()
+    apart = Background()
     value = apart.compute(later.compute)
     apart.close()
     said = overlays.beside(found.frame, "final_test_acc", wait=False)

@@ -242,8 +242,8 @@ def test_a_row_beyond_the_limit_is_refused(store: Store) -> None:
 def test_a_killed_process_is_said(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     ask = guarded._Worker.ask
 
-    def killed_amid(worker: guarded._Worker, request: Request) -> int:
-        process = psutil.Process(worker.process.pid)
+    def killed_amid(worker: guarded._Worker, request: Request) -> tuple[bytes, bytes]:
+        process = psutil.Process(worker.child.process.pid)
         before = sum(process.cpu_times())
 
         def kill() -> None:  # once it has worked for a while

@@ -93,13 +93,13 @@ def drained(self, screen):
 
 
 def test_a_script_whose_sweep_was_interrupted_does_not_go_on(small_grid, results, monkeypatch):
-    monkeypatch.setattr("orchestrator.python.process.Apart.run", drained)
+    monkeypatch.setattr("orchestrator.python.process.SweepProcess.run", drained)
     with pytest.raises(KeyboardInterrupt, match=r"(?s)12 missing.*interrupted: run the same again, and it goes on from there"):
         run(Grid.load(small_grid), results, quiet=True)
 
 
 def test_a_notebook_gets_the_summary_of_an_interrupted_sweep(small_grid, results, monkeypatch):
-    monkeypatch.setattr("orchestrator.python.process.Apart.run", drained)
+    monkeypatch.setattr("orchestrator.python.process.SweepProcess.run", drained)
     monkeypatch.setattr("orchestrator.python.calls.in_notebook", lambda: True)
     done = run(Grid.load(small_grid), results, quiet=True)
     assert done.interrupted and "it goes on from there" in repr(done)
