@@ -224,7 +224,7 @@ HANGS = """
 import threading
 from orchestrator.ray import cluster
 cluster.START_S = cluster.JOIN_S = 0.2
-cluster.causes.foreseen = lambda: ""
+cluster.start_failures.foreseen = lambda: ""
 cluster._knock = cluster.ray.init = lambda *args, **options: threading.Event().wait()
 with cluster.joined({address!r}, [lambda: print("given back", flush=True)]):
     pass
