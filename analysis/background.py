@@ -79,7 +79,7 @@ class Background:
 
 
 def main() -> None:
-    """Do the work that comes by standard input, answer on standard output, and end when the asking process has ended."""
+    """Do the work that is asked for, one after the other, and end when the asking process has ended."""
     priority, folder, pipe = sys.argv[1:]
     asker = Asker(pipe)
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())  # what the work prints is no answer of the server

@@ -21,9 +21,9 @@ from orchestrator.secret import write_secret
 from sweepkit.console.commands import command as command_line
 from sweepkit.console.commands import joined
 from sweepkit.console.exit_codes import INTERRUPTED
-from sweepkit.console.extras import require
 from sweepkit.console.streams import run_and_leave
 from sweepkit.console.terminal import stop, told
+from sweepkit.extras import require
 from sweepkit.shipped import page
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False, no_args_is_help=True)

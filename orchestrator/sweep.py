@@ -14,10 +14,10 @@ from orchestrator.grid.syntax.problems import GridError
 from orchestrator.plan.packing import Order
 from orchestrator.session import Options, SweepError, run_session, uncollected
 from sweepkit.console.commands import command
-from sweepkit.console.extras import require
 from sweepkit.console.streams import run_and_leave
 from sweepkit.console.terminal import stop, told
 from sweepkit.console.words import listed
+from sweepkit.extras import require
 from sweepkit.store.files import ResultsError
 from sweepkit.store.store import Store
 from trainables.engines import ENGINES

@@ -1,5 +1,6 @@
 """Grids and examples that come with the project: beside its packages in a clone, inside this one when installed from a wheel."""
 
+import os
 from functools import cache
 from pathlib import Path
 
@@ -16,10 +17,16 @@ def grids() -> dict[str, Path]:
 
 
 def grid_file(name: str) -> Path | None:
-    """The file of the grid that a person names by its stem, or by `grids/NAME.yaml` from another folder's history."""
+    """The file of the grid that a person names by its stem, or by `grids/NAME.yaml` from another folder's history. None for the
+    path of a file elsewhere, which is another grid, whatever its name."""
     path = Path(name)
-    by_path = path.parent.name == "grids" and path.suffix == ".yaml"
+    by_path = path.parent == Path("grids") and path.suffix == ".yaml"
     return grids().get(path.stem) if by_path or name == path.stem else None
+
+
+def grid_path(name: str) -> Path:
+    """The file that a command takes for this word: one that lies here, else that of the project's grid."""
+    return Path(name) if os.path.isfile(name) else grid_file(name) or Path(name)  # unlike Path.is_file, for names of any length
 
 
 def name_of(grid: str) -> str:

@@ -28,7 +28,7 @@ def wait_until(condition: Callable[[], bool], seconds: float, every: float = 0.0
 
 
 def has_ended(pid: int) -> bool:
-    """Whether a process is gone, or is kept by a parent that has not asked for its end."""
+    """True for a process that is gone, or that is kept only by a parent that has not asked for its end."""
     try:
         return psutil.Process(pid).status() == psutil.STATUS_ZOMBIE
     except psutil.NoSuchProcess:

@@ -20,7 +20,7 @@ from analysis.overlays.registry import THEORIES
 from sweepkit.console.commands import sweep_command
 from sweepkit.console.yaml_lines import read_yaml
 from sweepkit.declarations.metrics import METRICS
-from sweepkit.shipped import grid_file
+from sweepkit.shipped import grid_file, grid_path
 from sweepkit.store.views import declared
 
 _ALONG = frozenset(name for name, metric in METRICS.items() if metric.per == "evaluation")
@@ -108,7 +108,7 @@ def _kept_by_grid(grid: str) -> frozenset[str]:
     (`zip`)."""
     kept: set[str] = set()
     try:  # as the command would find it
-        whole = read_yaml(Path(grid) if Path(grid).is_file() else grid_file(grid) or Path(grid))
+        whole = read_yaml(grid_path(grid))
         for block in ({**whole.get("defaults", {}), **block} for block in whole["grids"]):
             kept |= {block["find"]["axis"]} if "find" in block else set()
             kept |= {key for group in block.get("zip") or () for key in group}

@@ -12,11 +12,11 @@ from analysis.overlays.overlays import Compute, Later
 from analysis.overlays.waiting import computed, left_out
 from sweepkit.console.escaping import printable
 from sweepkit.console.exit_codes import INTERRUPTED
-from sweepkit.console.extras import require
 from sweepkit.console.streams import run_and_leave
 from sweepkit.console.terminal import stop, told
 from sweepkit.console.words import counted, listed, nearest
 from sweepkit.console.writing import check_folder
+from sweepkit.extras import require
 
 if TYPE_CHECKING:
     from analysis.figures.drawn import Titled

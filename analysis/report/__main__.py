@@ -7,10 +7,10 @@ import typer
 from rich.console import Console
 
 from analysis.overlays.waiting import computed, left_out
-from sweepkit.console.extras import require
 from sweepkit.console.streams import run_and_leave
 from sweepkit.console.terminal import stop, told
 from sweepkit.console.writing import check_file, write_whole
+from sweepkit.extras import require
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
 

@@ -179,26 +179,29 @@ def close_waiting() -> None:
 def _asked(request: Request) -> tuple[dict[str, Any], bytes]:
     """The head and the data of the process's answer. Errors as in `guarded_query`."""
     worker = _worker(request.results)
-    status = 0
     try:
         answer, data = worker.ask(request)
-        head = json.loads(answer)
     except EOFError:
-        status = worker.child.process.wait()
+        raise _ended(worker, request) from None
     finally:
         worker.child.close()
         _have_one_wait(request.results)
-    if worker.is_late or status == -signal.SIGALRM:
-        raise ResultsError(f"stopped after {request.timeout_s:g} s: ask for less, such as one sweep or fewer columns; {FREELY}")
-    if status < 0:
-        name = signal.Signals(-status).name
-        raise ResultsError(f"the query's process was ended ({name}), most likely because memory ran out: ask for less; {FREELY}")
-    if status > 0:
-        raise ResultsError(f"the query's process failed with status {status}; the server's log says why")
+    head = json.loads(answer)
     if "error" in head:
         kind = getattr(duckdb, head["kind"], None)
         raise (kind if isinstance(kind, type) and issubclass(kind, duckdb.Error) else ResultsError)(head["error"])
     return head, data
+
+
+def _ended(worker: _Worker, request: Request) -> ResultsError:
+    """The error of a process that ended without an answer."""
+    status = worker.child.process.wait()
+    if worker.is_late or status == -signal.SIGALRM:
+        return ResultsError(f"stopped after {request.timeout_s:g} s: ask for less, such as one sweep or fewer columns; {FREELY}")
+    if status < 0:
+        name = signal.Signals(-status).name
+        return ResultsError(f"the query's process was ended ({name}), most likely because memory ran out: ask for less; {FREELY}")
+    return ResultsError(f"the query's process failed with status {status}; the server's log says why")
 
 
 # In the process of the query

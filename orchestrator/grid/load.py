@@ -31,7 +31,7 @@ from orchestrator.grid.top import (
 )
 from sweepkit.console.words import counted, listed, nearest, show, shown
 from sweepkit.console.yaml_lines import Item
-from sweepkit.shipped import ROOT, grid_file, grids
+from sweepkit.shipped import ROOT, grid_path, grids
 from trainables.cell import Cell
 
 if TYPE_CHECKING:
@@ -192,16 +192,15 @@ def load_grid(
 
 def _file(name: str) -> Path:
     """The file that a person means by this word. GridError if it may be another one, or if a name alone is nobody's."""
-    here = Path(name)
-    if (here.suffix in (".yml", ".yaml") and here.parent.name != "grids") or os.path.isfile(name):
-        return here
-    shipped = grid_file(name)
-    if shipped and name == here.stem and os.path.isfile(beside := f"{name}.yaml"):
-        raise GridError([Problem(name, None, f"is the name of {shipped}, and {beside} lies here: name one of them by its path")])
-    if not shipped and name == here.stem and not os.path.lexists(name):
+    path = grid_path(name)
+    if name != path.stem or os.path.isfile(name):
+        return path
+    if path != Path(name) and os.path.isfile(beside := f"{name}.yaml"):
+        raise GridError([Problem(name, None, f"is the name of {path}, and {beside} lies here: name one of them by its path")])
+    if path == Path(name) and not os.path.lexists(name):
         near = nearest(name, grids()) or f"; {ROOT / 'grids'} holds them"
         raise GridError([Problem(name, None, f"no such file, and no grid of the project has this name{near}")])
-    return shipped or here
+    return path
 
 
 def _read(grid: str | Path | Mapping[str, Any], max_cells: int, name: str | None) -> Grid:

@@ -20,9 +20,9 @@ from orchestrator.running.driver import Sweep
 from orchestrator.session import Options, Stage, SweepError, run_session
 from sweepkit.console.errors import spelled
 from sweepkit.console.exit_codes import INTERRUPTED
-from sweepkit.console.extras import lacking
 from sweepkit.console.terminal import told
 from sweepkit.console.words import listed, nearest, show
+from sweepkit.extras import missing_extra
 from sweepkit.store.files import location
 from sweepkit.store.store import Store
 from trainables.engines import ENGINES
@@ -155,7 +155,7 @@ def _options(
     **more: Any,
 ) -> Options:
     """The options of the command. SweepError for a value that is none, or without what training needs."""
-    if why := lacking("train"):
+    if why := missing_extra("train"):
         raise SweepError(why, 1)
     if order not in get_args(Order):
         raise SweepError(f"order = {show(order)}{nearest(order, get_args(Order)) or ':'} say {listed(get_args(Order))}")

@@ -152,7 +152,7 @@ def _start_local(scratch: str, on_leaving: Sequence[Callable[[], object]]) -> No
     with ends_after(START_S, _too_late, 1, (lambda: remove(scratch), *on_leaving)):
         for last in (False, True):
             try:
-                with chdir(FOLDER):  # workers look for modules in the driver's directory first, where a user's store.py may lie
+                with chdir(FOLDER):  # workers look for modules in the driver's directory first, where a user's app.py may lie
                     ray.init(address="local", include_dashboard=False, **offered, **QUIET)
                 return
             except Exception as error:  # Ray raises this very class when its processes are slow or die

@@ -7,8 +7,8 @@ from typing import Annotated
 import typer
 
 from sweepkit import FOLDER
-from sweepkit.console.extras import require
 from sweepkit.console.terminal import stop, told
+from sweepkit.extras import require
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
 PAGE = FOLDER / "app" / "main.py"

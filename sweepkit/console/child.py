@@ -9,6 +9,7 @@ import subprocess
 import sys
 from collections.abc import Sequence
 from contextlib import suppress
+from pathlib import Path
 from typing import IO, Any, cast
 
 from sweepkit import FOLDER
@@ -17,16 +18,16 @@ from sweepkit import FOLDER
 class Child:
     """The process, in a session of its own: neither the terminal's Ctrl-C nor a notebook's stop button is for it.
 
-    words: those after `python`; the number of the pipe for answers comes last. `more`: options of subprocess.Popen, by default
-    the folder of the packages, as a user's own analysis.py would be started elsewhere.
+    words: those after `python`; the number of the pipe for answers comes last. `cwd`: its folder, by default that of the
+    packages, as a user's own analysis.py would be started elsewhere. `more`: further options of subprocess.Popen.
     """
 
-    def __init__(self, words: Sequence[str], **more: Any) -> None:
+    def __init__(self, words: Sequence[str], cwd: Path | None = FOLDER, **more: Any) -> None:
         answers, theirs = os.pipe()
         try:
             self.process: subprocess.Popen[bytes] = subprocess.Popen(
                 [sys.executable, *words, str(theirs)], stdin=subprocess.PIPE, pass_fds=[theirs], start_new_session=True,
-                **{"cwd": FOLDER, **more},
+                cwd=cwd, **more,
             )  # fmt: skip
         except BaseException:
             os.close(answers)

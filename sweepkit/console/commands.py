@@ -50,7 +50,7 @@ def command(name: str, *more: str) -> str:
 
 def sweep_command(grid: str, results: str, *overrides: str) -> str:
     """The command that trains the missing cells of a grid, into the results that are shown."""
-    from sweepkit.shipped import name_of  # here: `hidden` runs this file where another sweepkit may be found
+    from sweepkit.shipped import name_of  # here: `shadowing` runs this file where another sweepkit may be found
 
     return command("run", name_of(grid), *overrides, *where(results))
 

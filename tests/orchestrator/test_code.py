@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from orchestrator import code
-from orchestrator.code import ROOT, TRAINS, commit
+from orchestrator.code import FOLDER, TRAINS, commit
 from orchestrator.ray.cluster_file import uncommitted
 from sweepkit.store import provenance
 from sweepkit.store.provenance import brief, commit_of
@@ -21,7 +21,7 @@ def project(monkeypatch, tmp_path) -> Path:
     for package in TRAINS:
         (tmp_path / package / "deep").mkdir(parents=True)
         (tmp_path / package / "deep" / "one.py").write_text("x = 1\n")
-    monkeypatch.setattr(code, "ROOT", tmp_path)
+    monkeypatch.setattr(code, "FOLDER", tmp_path)
     return tmp_path
 
 
@@ -71,7 +71,7 @@ def test_variables_of_another_program_name_no_other_commit(project, other, monke
 
 def test_a_repository_around_the_installed_package_is_not_its_own(other, monkeypatch):
     (other / "venv/site-packages/sweepkit").mkdir(parents=True)
-    monkeypatch.setattr(code, "ROOT", other / "venv/site-packages")
+    monkeypatch.setattr(code, "FOLDER", other / "venv/site-packages")
     assert commit() == ""
     (other / "venv/site-packages/sweepkit/x.py").write_text("x")
     assert commit() == ""
@@ -127,11 +127,11 @@ def test_machines_whose_git_ends_lines_otherwise_run_the_same_code(project):
 
 
 def test_the_root_holds_the_packages_and_each_that_a_sweep_imports_is_named():
-    assert all((ROOT / package / "__init__.py").is_file() or any((ROOT / package).rglob("*.py")) for package in TRAINS)
+    assert all((FOLDER / package / "__init__.py").is_file() or any((FOLDER / package).rglob("*.py")) for package in TRAINS)
     told = "import sys, orchestrator.sweep; print(*{name.split('.')[0] for name in sys.modules})"
     words = [sys.executable, "-c", told]
-    loaded = set(subprocess.run(words, cwd=ROOT, check=True, capture_output=True, text=True).stdout.split())
-    packages = {folder.name for folder in ROOT.iterdir() if any(folder.glob("*.py"))}
+    loaded = set(subprocess.run(words, cwd=FOLDER, check=True, capture_output=True, text=True).stdout.split())
+    packages = {folder.name for folder in FOLDER.iterdir() if any(folder.glob("*.py"))}
     assert loaded & packages == set(TRAINS)
 
 

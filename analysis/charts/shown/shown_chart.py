@@ -11,8 +11,8 @@ import altair as alt
 
 from analysis.charts.shown.sizing import SHARPNESS, save
 from analysis.data.source import ResultsError
-from sweepkit.console.extras import lacking
 from sweepkit.console.words import listed, show
+from sweepkit.extras import missing_extra
 
 FORMATS = ("pdf", "svg", "png", "html", "json")
 _DEFAULT = "default"
@@ -49,7 +49,7 @@ class _Shown:
             raise ResultsError(
                 f"cannot save {show(str(fp))}: its name must end with one of {listed(f'.{one}' for one in FORMATS)}"
             )
-        if format != "json" and (why := lacking("figures")):
+        if format != "json" and (why := missing_extra("figures")):
             raise ResultsError(why)
         more = {"inline": True} | more if format == "html" else more
         try:

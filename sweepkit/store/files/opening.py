@@ -33,9 +33,9 @@ def open_files(results: str) -> Files:
     if separator and scheme.lower() == "file":
         text = rest
     elif separator and scheme.lower() == "s3":
-        from sweepkit.console.extras import lacking
+        from sweepkit.extras import missing_extra
 
-        if why := lacking("cluster"):
+        if why := missing_extra("cluster"):
             raise ResultsError(why)
         from sweepkit.store.files.bucket import Bucket
         from sweepkit.store.files.s3 import S3Files

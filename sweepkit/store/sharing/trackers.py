@@ -4,8 +4,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from sweepkit.console.extras import lacking
 from sweepkit.console.words import nearest
+from sweepkit.extras import missing_extra
 from sweepkit.store.files import ResultsError
 from sweepkit.store.sharing.destination import Destination
 
@@ -22,7 +22,7 @@ class Tracker:
 
     def opened(self, options: Mapping[str, Any]) -> Destination:
         """The destination, reachable and writable. ResultsError if it is not, or if its package is missing."""
-        if why := lacking(self.name):
+        if why := missing_extra(self.name):
             raise ResultsError(why)
         return self.open(**{name: value for name, value in options.items() if name in self.options and value is not None})
 

@@ -15,7 +15,7 @@ import pytest
 
 from analysis.data.points import points
 from analysis.data.selection import Selection
-from sweepkit.console.extras import EXTRAS
+from sweepkit.extras import EXTRAS
 from sweepkit.store.files import Files, ResultsError, open_files
 from sweepkit.store.sharing.destination import Destination, alone
 from sweepkit.store.sharing.runs import Run, digest
@@ -296,7 +296,7 @@ def test_a_folder_that_cannot_be_written(tracker: str, tmp_path: Path) -> None:
 
 
 def test_missing_package(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("sweepkit.console.extras.find_spec", lambda name: None)
+    monkeypatch.setattr("sweepkit.extras.find_spec", lambda name: None)
     with pytest.raises(ResultsError, match=r"needs wandb, not installed here: python -m pip install .*\[wandb\]'$"):
         opened("wandb", {})
 

@@ -29,10 +29,10 @@ EXTRAS = {
 }
 
 
-def lacking(name: str) -> str:
+def missing_extra(name: str) -> str:
     """The line that says what an extra lacks here and how to install it; empty if it lacks nothing.
 
-    >>> lacking("train")
+    >>> missing_extra("train")
     ''
     """
     extra = EXTRAS[name]
@@ -44,7 +44,7 @@ def lacking(name: str) -> str:
 
 def require(name: str) -> None:
     """Leave a command that needs an extra which is not there."""
-    if why := lacking(name):
+    if why := missing_extra(name):
         stop(why, 1)
 
 
