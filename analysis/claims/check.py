@@ -27,13 +27,14 @@ _ALONG = frozenset(name for name, metric in METRICS.items() if metric.per == "ev
 """The metrics along training that every store has."""
 
 
-def load_claims(*paths: Path, known_measures: Collection[str] = MEASURES) -> list[Claim]:
+def load_claims(*paths: Path, known_measures: Collection[str] = MEASURES, study: str | None = None) -> list[Claim]:
     """All entries. Each measurement is checked: its kind is known and gets the arguments it needs. ValueError with the entry's id
     for a mistake.
 
-    known_measures: the measures of the store that the claims are checked on; by default those that every store has.
+    known_measures: the measures of the store that the claims are checked on; by default those that every store has. study: the
+    entries of this study alone.
     """
-    claims = read_claims(*paths)
+    claims = [claim for claim in read_claims(*paths) if study in (None, claim.study)]
     for claim in claims:
         if claim.not_measured:
             continue
@@ -45,7 +46,7 @@ def load_claims(*paths: Path, known_measures: Collection[str] = MEASURES) -> lis
             inspect.signature(KINDS[kind]).bind("", **arguments)
             known = _ALONG if is_along(arguments) else known_measures
             named = [] if claim.on_request else [("measure", name, known) for name in measures_of(arguments)]
-            for what, names in (("theory", {theory.name for theory in THEORIES}), ("quantity", QUANTITIES)):
+            for what, names in (("theory", {theory.name for theory in THEORIES.values()}), ("quantity", QUANTITIES)):
                 named += [(what, arguments[what], names)] if what in arguments else []
             for what, name, legal in named:
                 if name not in legal:

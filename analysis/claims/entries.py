@@ -2,6 +2,7 @@
 
 import itertools
 import re
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -9,10 +10,15 @@ import numpy as np
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from analysis.claims.papers import OURS, Place, place, rank
+from analysis.studies.loading import studies
 from sweepkit.console.yaml_lines import read_yaml
 
-PATHS = tuple(sorted((Path(__file__).resolve().parent / "statements").glob("*.yaml")))
-"""The files of claims; a new one needs no other line."""
+_HERE = tuple(sorted((Path(__file__).resolve().parent / "statements").glob("*.yaml")))
+
+
+def claims_files() -> dict[Path, str]:
+    """The files of claims, each with the name of the study that it belongs to, if to any."""
+    return {**dict.fromkeys(_HERE, ""), **{study.claims_file: study.name for study in studies() if study.claims_file}}
 
 
 class Frozen(BaseModel):
@@ -83,6 +89,8 @@ class Claim(Frozen):
     """Files that the networks of its grid take and only their user can supply; said while there are no such networks."""
     note: str = ""
     """An explanation of a disagreement, as far as it is known."""
+    study: str = Field(default="", exclude=True)
+    """The study whose file holds the entry."""
 
     @model_validator(mode="after")
     def _is_measured_or_says_why_not(self) -> "Claim":
@@ -129,34 +137,38 @@ class Claim(Frozen):
 
 
 def read_claims(*paths: Path) -> list[Claim]:
-    """All entries of these files, by default of PATHS: by paper, those that nothing measures last, else in the order of files.
+    """All entries of these files, by default of all studies: by paper, those that nothing measures last, else in the order of files.
 
     An entry with `for` stands once for each set of its values. ValueError with the entry's id for a mistake.
     """
-    paths = paths or PATHS
-    claims = [claim for path in paths for claim in _entries(path)]
-    ids = [claim.id for claim in claims]
-    if twice := sorted({name for name in ids if ids.count(name) > 1}):
-        raise ValueError(f"{', '.join(path.name for path in paths)}: ids used twice: {', '.join(twice)}")
+    files = dict.fromkeys(paths, "") if paths else claims_files()
+    claims = [claim for path, study in files.items() for claim in _entries(path, study)]
+    counts = Counter(claim.id for claim in claims)
+    if twice := sorted(name for name, n in counts.items() if n > 1):
+        raise ValueError(f"{', '.join(map(_named, files))}: ids used twice: {', '.join(twice)}")
     return sorted(claims, key=lambda claim: (rank(claim.paper), bool(claim.not_measured)))
 
 
-def _entries(path: Path) -> list[Claim]:
+def _named(path: Path) -> str:
+    return f"{path.parent.name}/{path.name}"
+
+
+def _entries(path: Path, study: str) -> list[Claim]:
     claims: list[Claim] = []
     found = read_yaml(path, quick=True)  # a page waits for the claims
     entries = found.get("claims") if isinstance(found, dict) else None
     if not isinstance(entries, list) or not all(isinstance(entry, dict) for entry in entries):
-        raise ValueError(f"{path.name}: not a file of claims: it must hold the key `claims`, a list of mappings")
+        raise ValueError(f"{_named(path)}: not a file of claims: it must hold the key `claims`, a list of mappings")
     for entry in entries:
         each = entry.pop("for", {})
         sets = each if isinstance(each, list) else [dict(zip(each, v, strict=True)) for v in itertools.product(*each.values())]
         for values in sets:
-            filled = _filled(entry, values)
+            filled = _filled(entry, values) | {"study": study}
             try:
                 claims.append(Claim.model_validate(filled))
             except ValidationError as error:
                 wrong = "; ".join(f"{'.'.join(map(str, e['loc']))}: {e['msg']}" for e in error.errors())
-                raise ValueError(f"{path.name}: claim {filled.get('id')}: {wrong}") from error
+                raise ValueError(f"{_named(path)}: claim {filled.get('id')}: {wrong}") from error
     return claims
 
 

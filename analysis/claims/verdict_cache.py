@@ -11,14 +11,14 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from analysis.claims.entries import PATHS
+from analysis.claims.entries import claims_files
 from analysis.claims.verdict import JUDGES, Checked
 from sweepkit import FOLDER
 from sweepkit.console.cache import cache_folder, digest
 from sweepkit.console.writing import write_whole
 
 # Read once, at import: an edit made while the process runs must not name the verdicts of the old code.
-CODE = digest([*PATHS, *(file for room in JUDGES for file in (FOLDER / room).rglob("*.py"))])
+CODE = digest([*claims_files(), *(file for room in JUDGES for file in (FOLDER / room).rglob("*.py"))])
 """Names the code and the claims whose verdicts are kept."""
 
 

@@ -1,4 +1,4 @@
-"""All figures. A new one needs a file in a room beside this one, and a line in the room's own list."""
+"""All figures: those of this folder, and those of the studies."""
 
 from pathlib import PurePosixPath
 
@@ -8,10 +8,38 @@ from analysis.figures.richness import RICHNESS_FIGURES
 from analysis.figures.symbols import SYMBOL_FIGURES
 from analysis.figures.templates import TEMPLATE_FIGURES
 from analysis.figures.training import TRAINING_FIGURES
+from analysis.studies.declared import Declared
+from analysis.studies.gathered import Gathered
+from analysis.studies.loading import part, studies
 from sweepkit.store.searches import Question
+from sweepkit.studies import StudyError
 
-_ALL = (*SYMBOL_FIGURES, *EQUILIBRIUM_FIGURES, *RICHNESS_FIGURES, *TEMPLATE_FIGURES, *TRAINING_FIGURES)
-FIGURES = {f.name: f for f in (*sorted((f for f in _ALL if f.is_numbered), key=lambda f: f.name), *_ALL)}
+_HERE = (*SYMBOL_FIGURES, *EQUILIBRIUM_FIGURES, *RICHNESS_FIGURES, *TEMPLATE_FIGURES, *TRAINING_FIGURES)
+
+
+def figures_of(study: Declared) -> list[Figure]:
+    """The figures that a study brings, in the order of its file."""
+    module = part(study.folder, "figures")
+    return [value for value in vars(module).values() if isinstance(value, Figure)] if module else []
+
+
+def _all() -> dict[str, Figure]:
+    found: dict[str, Figure] = {}
+    every = [*((one, "") for one in _HERE), *((one, study.name) for study in studies() for one in figures_of(study))]
+    names = {name.lower() for name in RESERVED}
+    for one, study in every:
+        if one.name.lower() in names:
+            raise StudyError(f"study {study}: figure {one.name!r} is there already: give it another name")
+        names.add(one.name.lower())
+    numbered = sorted((one for one, _ in every if one.is_numbered), key=lambda one: one.name)
+    for one in (*numbered, *(one for one, _ in every)):
+        found[one.name] = one
+    return found
+
+
+RESERVED = ("curve", "map")
+"""Words that stand for figures of any sweep."""
+FIGURES = Gathered(_all)
 """The figures by name: first those numbered in the paper, in its order, then the others as they are listed."""
 
 
@@ -33,4 +61,4 @@ def _plain(name: str) -> str:
     return name.replace("_", "-")
 
 
-__all__ = ["FIGURES", "Drawn", "Figure", "Missing", "of_sweep", "thresholds_of"]
+__all__ = ["FIGURES", "Drawn", "Figure", "Missing", "figures_of", "of_sweep", "thresholds_of"]

@@ -12,7 +12,7 @@ from typing import Any
 from analysis.overlays.of_same_different import RICH
 from analysis.overlays.theory import Theory
 from analysis.theory.cache import is_kept, kept
-from analysis.theory.same_different.estimate import Estimate
+from analysis.theory.estimate import Estimate
 from analysis.theory.same_different.markov import of_trained
 
 NAMES = {

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -9,8 +10,9 @@ import pandas as pd
 
 from analysis.overlays.registry import THEORIES
 from analysis.overlays.theory import Theory
-from analysis.theory.cache import CODE, theory_cache
+from analysis.theory.cache import code_of, theory_cache
 from sweepkit.declarations.evaluations import EVEN
+from sweepkit.studies import folders
 
 
 class Later(NamedTuple):
@@ -54,23 +56,27 @@ def beside(
     """
     parts = [NOTHING]
     missing: list[Later] = []
-    theories = [one for one in THEORIES if (one.smooth or not cheap_only) and (only is None or one.name in only)]
+    theories = [one for one in THEORIES.values() if (one.smooth or not cheap_only) and (only is None or one.name in only)]
     for theory, spoken_of in _applying(frame, measure, theories):
         for values, rows in _by_values(spoken_of, theory.keys):
             if not (wait or theory.is_kept(values)):
-                missing.append(Later(f"{theory.name} {theory.source} {values}", partial(_computed, CODE, theory.source, values)))
+                missing.append(Later(f"{theory.id} {values}", partial(_computed, code_of(_folder(theory)), theory.id, values)))
                 continue
             said = {"theory": theory.name, "point": rows.index, "value": theory.of(values), "error": theory.error(values)}
             parts.append(pd.DataFrame(said))
     return Beside(pd.concat([part for part in parts if len(part)] or parts, ignore_index=True), missing)
 
 
-def _computed(code: str, source: str, values: Mapping[str, Any]) -> float:
-    """The value of the theory with this source. RuntimeError if the asking process would not find it on disk: that process runs
-    other code, or nothing can be written."""
-    if code != CODE:
-        raise RuntimeError("the code of analysis/theory has changed since this program started: start it again")
-    theory = next(theory for theory in THEORIES if theory.source == source)
+def _folder(theory: Theory) -> Path | None:
+    return folders()[theory.study] if theory.study else None
+
+
+def _computed(code: str, name: str, values: Mapping[str, Any]) -> float:
+    """The value of the theory with this id. RuntimeError if the asking process would not find it on disk: that process runs other
+    code, or nothing can be written."""
+    theory = THEORIES[name]
+    if code != code_of(_folder(theory)):
+        raise RuntimeError("the code of the theory has changed since this program started: start it again")
     value = theory.of(values)
     theory.forget()
     if not theory.is_kept(values):
@@ -86,7 +92,7 @@ def curves(frame: pd.DataFrame, measure: str, x: str, panels: Iterable[str], wai
     """
     panels = list(panels)
     parts = [pd.DataFrame(columns=["theory", "curve", x, "value", *(p for p in panels if p != x)])]
-    for theory, spoken_of in _applying(frame, measure, THEORIES):
+    for theory, spoken_of in _applying(frame, measure, THEORIES.values()):
         others = [key for key in theory.keys if key != x]
         for values, rows in _by_values(spoken_of, tuple(dict.fromkeys([*panels, *others]))):
             xs = _between(rows[x]) if theory.smooth and x in theory.keys else np.unique(rows[x].dropna())

@@ -1,9 +1,14 @@
-"""All theories that can be set beside a measured point. A new theory needs a file `of_NAME.py` beside this one and a line
-here."""
+"""All theories that can be set beside a measured point: those of this folder, and those of the studies."""
 
 from analysis.overlays import of_lazy, of_linear_target, of_markov, of_ridge, of_same_different, of_templates
+from analysis.overlays.declared import DECLARED
+from analysis.overlays.theory import Theory
+from analysis.studies.declared import Declared
+from analysis.studies.gathered import Gathered
+from analysis.studies.loading import part, studies
+from sweepkit.studies import StudyError
 
-THEORIES = (
+_HERE = (
     *of_same_different.THEORIES,
     *of_lazy.THEORIES,
     *of_markov.THEORIES,
@@ -11,4 +16,30 @@ THEORIES = (
     *of_templates.THEORIES,
     *of_ridge.THEORIES,
 )
-"""The theories in the order in which legends list them."""
+
+
+def theories_of(study: Declared) -> list[Theory]:
+    """The theories that a study brings, in the order of its file."""
+    from dataclasses import replace
+
+    module = part(study.folder, "theory")
+    functions = [value for value in vars(module).values() if hasattr(value, DECLARED)] if module else []
+    return [replace(one, study=study.name) for function in functions for one in getattr(function, DECLARED)]
+
+
+def _all() -> dict[str, Theory]:
+    found: dict[str, Theory] = {}
+    of: dict[tuple[str, str], Theory] = {}
+    for theory in (*_HERE, *(one for study in studies() for one in theories_of(study))):
+        for measure in theory.measures:
+            other = of.setdefault((theory.name, measure), theory)
+            if other is not theory and theory.study:
+                raise StudyError(
+                    f"study {theory.study}: theory {theory.name!r} of {measure} is there twice: give it another name"
+                )
+        found[theory.id] = theory
+    return found
+
+
+THEORIES = Gathered(_all)
+"""The theories by their `id`, in the order in which legends list them."""

@@ -1,5 +1,4 @@
-"""A curve of the theory, and the networks it applies to. The files `of_NAME.py` of this folder make them; `registry` lists
-them."""
+"""A curve of the theory, and the networks it applies to. Studies make them; `registry` lists them."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -32,7 +31,8 @@ def _all(frame: pd.DataFrame) -> "pd.Series[Any]":
 
 @dataclass(frozen=True)
 class About:
-    """The networks that a theory applies to: tasks, networks, trainings (plain ones), and a further condition on their keys."""
+    """The networks that a theory applies to: tasks, networks, trainings (plain ones), and a further condition on their keys. An
+    empty tuple stands for any."""
 
     task: tuple[str, ...]
     network: tuple[str, ...] = TWO_LAYER
@@ -49,8 +49,10 @@ class About:
         (`data.parts`)."""
         if "task" not in frame:
             return pd.Series(False, frame.index)
-        parts = parts_alone(frame)
-        found = parts["task"].isin(self.task) & parts["network"].isin(self.network) & parts["training"].isin(self.training)
+        parts, found = parts_alone(frame), pd.Series(True, frame.index)
+        for part in ("task", "network", "training"):
+            if names := getattr(self, part):
+                found &= parts[part].isin(names)
         if found.any():
             lacking = [key for key in (*_NAMED, *self.keys) if key not in frame]
             some = frame[found].assign(**parts[found]).reindex(columns=[*frame.columns, *lacking])
@@ -89,3 +91,10 @@ class Theory:
     """Whether the value is already computed; a page does not wait for other values."""
     forget: Callable[[], None] = lambda: None
     """Forgets what this process remembers of `is_kept`, so that the next question asks the disk."""
+    study: str = ""
+    """The study that brings it."""
+
+    @property
+    def id(self) -> str:
+        """Names it among all, in any process."""
+        return f"{self.study}/{self.name}/{self.source}/{self.measures[0]}"

@@ -3,6 +3,14 @@
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from analysis.claims.kinds.fluctuations import (
+    shift_exponent,
+    spread_beside_lazy,
+    spread_exponent,
+    spread_ratio,
+)
+from analysis.claims.kinds.onset import onset_exponent, onset_ratio
+
 from analysis.claims.kinds.along import (
     at_first,
     curve_exponent,
@@ -11,18 +19,13 @@ from analysis.claims.kinds.along import (
     steps_exponent,
     steps_ratio,
 )
+from analysis.claims.kinds.declared import is_kind
 from analysis.claims.kinds.equilibrium import (
     exponent_beside_bound,
     layer_beside_energy,
     magnitude_beside_one_neuron,
     specialised_beside_bound,
     threshold_beside_bound,
-)
-from analysis.claims.kinds.fluctuations import (
-    shift_exponent,
-    spread_beside_lazy,
-    spread_exponent,
-    spread_ratio,
 )
 from analysis.claims.kinds.measuring import (
     beside_theory,
@@ -33,7 +36,6 @@ from analysis.claims.kinds.measuring import (
     threshold_exponent,
     threshold_ratio,
 )
-from analysis.claims.kinds.onset import onset_exponent, onset_ratio
 from analysis.claims.kinds.optimum import optimum_exponent, peak_ratio
 from analysis.claims.kinds.pairs import difference, largest_difference, turn
 from analysis.claims.kinds.pictured import extremes
@@ -41,6 +43,9 @@ from analysis.claims.kinds.ratios import ratio_to_theory
 from analysis.claims.kinds.simulated import SIMULATED
 from analysis.claims.kinds.times import time_beside_modes, time_exponent
 from analysis.claims.verdict import Measured, NotMeasured
+from analysis.studies.gathered import Gathered
+from analysis.studies.loading import part, studies
+from sweepkit.studies import StudyError
 
 _FROM_NETWORKS: tuple[Callable[..., Measured | NotMeasured], ...] = (
     mean, slope, difference, largest_difference, turn, difference_of_measures, at_first, steps_ratio,
@@ -51,7 +56,18 @@ _FROM_NETWORKS: tuple[Callable[..., Measured | NotMeasured], ...] = (
     onset_exponent, onset_ratio,
 )  # fmt: skip
 
-KINDS = {function.__name__: function for function in _FROM_NETWORKS} | SIMULATED
+
+def _all() -> dict[str, Callable[..., Measured | NotMeasured]]:
+    found = {function.__name__: function for function in _FROM_NETWORKS} | SIMULATED
+    for study in studies():
+        module = part(study.folder, "kinds")
+        for function in [value for value in vars(module).values() if is_kind(value)] if module else []:
+            if found.setdefault(function.__name__, function) is not function:
+                raise StudyError(f"study {study.name}: kind {function.__name__!r} is there already: give it another name")
+    return found
+
+
+KINDS = Gathered(_all)
 """The functions that measure, by name."""
 
 _EVENTS = ("when", "since", "before")

@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 from scipy.special import gammainc, gammaincc
 
+from analysis.theory.estimate import Estimate
 from analysis.theory.lengths import lengths
-from analysis.theory.same_different.estimate import Estimate
 
 Array = np.ndarray[Any, Any]
 

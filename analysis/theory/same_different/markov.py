@@ -20,7 +20,7 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from analysis.theory.same_different.estimate import Estimate
+from analysis.theory.estimate import Estimate
 
 Array = np.ndarray[Any, Any]
 

@@ -1,0 +1,118 @@
+"""Theory declared beside its formula: the decorator `theory`, as `from analysis import theory`."""
+
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, TypeVar
+
+import numpy as np
+import pandas as pd
+
+from analysis.overlays.theory import About, Theory
+from analysis.theory.cache import is_kept, kept
+from analysis.theory.estimate import Estimate
+from sweepkit.console.errors import spelled
+from sweepkit.console.words import listed, show
+from sweepkit.studies import StudyError
+
+F = TypeVar("F", bound=Callable[..., Any])
+DECLARED = "theories"
+"""The attribute of a function that holds the theories it declares."""
+PARTS = ("task", "network", "training")
+USUAL: Mapping[str, tuple[Any, ...]] = {"momentum": (0,), "weight_decay": (0,), "lr_schedule": ("constant",)}
+"""What a training has if nothing else is said of these keys."""
+
+
+@spelled
+def theory(
+    name: str,
+    *,
+    metric: str | Sequence[str],
+    of: Mapping[str, Any],
+    source: str = "derived here",
+    where: Callable[[pd.DataFrame], Any] | None = None,
+    slow: bool = False,
+) -> Callable[[F], F]:
+    """Declare a function as theory of a metric. Its arguments are the keys that the value depends on, by their names:
+
+    ```python
+    @theory("ridge regression", source="[Canatar21]", metric="test_mse", of={"task": "hermite", "network": "erf_kernel", "d": {"at_least": 3}})
+    def error(degree: int, d: int, P: float, ridge: float) -> float:
+        ...
+    ```
+
+    Charts, tables and claims (`theory: ridge regression`) then set it beside the networks that it applies to. The function stays
+    as it is, to be called and tested.
+
+    name: as legends say it. metric: one or several metrics that it is the value of.
+    of: the networks it applies to: a value, a list or a range {at_least, at_most} for each key. A key that is not named may have
+    any value, but momentum, weight decay and a schedule of the rate must be named, else only networks without them are meant.
+    where: a further condition, a function of a table with one row for each configuration, a column for each key.
+    slow: whether a value takes a second or more: it is then computed once and kept on disk until the study's theory changes, and
+    is drawn only at the points that are measured. The function may return `Estimate(value, standard_error)`, if it draws at random.
+    """
+    metrics = (metric,) if isinstance(metric, str) else tuple(metric)
+    for what, value, kind in (("name", name, str), ("source", source, str), ("of", of, Mapping)):
+        if not isinstance(value, kind):
+            raise StudyError(
+                f"theory {show(name)}: {what} = {show(value)}: must be {'a mapping' if kind is Mapping else 'a text'}"
+            )
+    named = {key: _list(of[key]) for key in PARTS if key in of}
+    if wrong := [key for key, values in named.items() if not all(isinstance(value, str) for value in values)]:
+        raise StudyError(f"theory {name!r}: of: {wrong[0]} = {show(of[wrong[0]])}: must be a name or a list of names")
+    condition = _condition({key: value for key, value in of.items() if key not in PARTS}, where)
+    task, network, training = (tuple(named.get(key, ())) for key in PARTS)
+    about = About(task, network, training, condition, {k: v for k, v in USUAL.items() if k not in of}, tuple(of))
+
+    def declare(function: F) -> F:
+        keys = _keys(function)
+        given = {key: parameter.annotation for key, parameter in inspect.signature(function).parameters.items()}
+
+        def arguments(at: Mapping[str, Any]) -> dict[str, Any]:
+            return {key: _plain(at[key], given[key]) for key in keys}
+
+        def found(at: Mapping[str, Any]) -> Estimate:
+            value = kept(function, **arguments(at)) if slow else function(**arguments(at))
+            return value if isinstance(value, Estimate) else Estimate(float(value), 0.0)
+
+        one = Theory(
+            name, source, keys, lambda at: found(at).value, about, metrics, smooth=not slow,
+            error=lambda at: found(at).standard_error,
+            is_kept=(lambda at: is_kept(function, **arguments(at))) if slow else (lambda at: True),
+        )  # fmt: skip
+        setattr(function, DECLARED, (*getattr(function, DECLARED, ()), one))
+        return function
+
+    return declare
+
+
+def _keys(function: Callable[..., Any]) -> tuple[str, ...]:
+    parameters = inspect.signature(function).parameters.values()
+    if wrong := [one.name for one in parameters if one.kind not in (one.POSITIONAL_OR_KEYWORD, one.KEYWORD_ONLY)]:
+        raise StudyError(f"theory {function.__name__}: {listed(wrong)}: each argument must be the name of a key, such as d or P")
+    return tuple(one.name for one in parameters if one.default is one.empty)
+
+
+def _plain(value: Any, annotation: Any) -> Any:
+    """A value of a table as Python has it: int or float where the argument says so."""
+    if annotation in (int, "int"):
+        return int(value)
+    if annotation in (float, "float"):
+        return float(value)
+    return value.item() if isinstance(value, np.generic) else value
+
+
+def _list(value: Any) -> list[Any]:
+    return list(value) if isinstance(value, list | tuple) else [value]
+
+
+def _condition(of: Mapping[str, Any], where: Callable[[pd.DataFrame], Any] | None) -> Callable[[pd.DataFrame], Any]:
+    def holds(frame: pd.DataFrame) -> Any:
+        found = pd.Series(True, frame.index)
+        for key, value in of.items():
+            if isinstance(value, Mapping):
+                found &= frame[key].between(value.get("at_least", -np.inf), value.get("at_most", np.inf))
+            else:
+                found &= frame[key].isin(_list(value)) | (frame[key].isna() if None in _list(value) else False)
+        return found if where is None else found & where(frame)
+
+    return holds

@@ -1,0 +1,33 @@
+"""What all known studies bring, by name: gathered when it is first asked for, and anew once further studies are known."""
+
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import TypeVar
+
+from sweepkit.studies import folders
+
+T = TypeVar("T")
+
+
+class Gathered(Mapping[str, T]):
+    """Things of the core and of all studies by name."""
+
+    def __init__(self, gather: Callable[[], Mapping[str, T]]) -> None:
+        self._gather = gather
+        self._of: dict[str, Path] | None = None
+        self._held: Mapping[str, T] = {}
+
+    def _all(self) -> Mapping[str, T]:
+        now = folders()
+        if now != self._of:
+            self._held, self._of = self._gather(), now
+        return self._held
+
+    def __getitem__(self, name: str) -> T:
+        return self._all()[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._all())
+
+    def __len__(self) -> int:
+        return len(self._all())

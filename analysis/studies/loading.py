@@ -1,0 +1,109 @@
+"""Studies loaded from their folders: the project's, those of installed packages, and those that a person names."""
+
+import traceback
+from dataclasses import fields, replace
+from functools import cache
+from importlib import import_module
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from analysis.studies.declared import Declared
+from sweepkit import studies as known
+from sweepkit.console.cache import digest
+from sweepkit.console.words import listed, nearest
+from sweepkit.studies import FILE, StudyError, add, folders
+
+
+def load(name_or_folder: str | Path) -> Declared:
+    """The study with this name, or in this folder. StudyError in words for a mistake."""
+    text, there = str(name_or_folder), folders()
+    if text in there:
+        return _declared(there[text])
+    if len(Path(text).parts) == 1 and not Path(text).is_dir():
+        raise StudyError(f"no study {text!r}{nearest(text, there) or ';'} there are {listed(there)}, and any folder with {FILE}")
+    name = add(text)
+    return _declared(folders()[name])
+
+
+def studies() -> list[Declared]:
+    """All studies that are known here, in the order of lists."""
+    return sorted(map(_declared, folders().values()), key=lambda study: (study.order, study.name))
+
+
+@cache
+def _declared(folder: Path) -> Declared:
+    file = folder / FILE
+    study = getattr(part(folder, file.stem), "STUDY", None)
+    if not isinstance(study, Declared):
+        raise StudyError(f"{file}: it must hold STUDY = Study(title=...), of `from analysis import Study`")
+    for one in fields(study):
+        _check_type(file, one.name, getattr(study, one.name), getattr(Declared, one.name, ""))
+    there = [grid.stem for grid in sorted(folder.glob("grids/*.yaml"))]
+    for grid in study.grids:
+        if grid not in there:
+            raise StudyError(
+                f"{file}: grids: no {grid!r}{nearest(grid, there) or ';'} in grids/ there are {listed(there) or 'none'}"
+            )
+    for name in study.needs:
+        if name not in folders():
+            raise StudyError(f"{file}: needs: no study {name!r}{nearest(name, folders()) or ';'} there are {listed(folders())}")
+    return replace(study, folder=folder)
+
+
+def _check_type(file: Path, name: str, value: Any, usual: Any) -> None:
+    if isinstance(usual, tuple) and not (isinstance(value, tuple | list) and all(isinstance(one, str) for one in value)):
+        raise StudyError(f"{file}: {name} = {value!r}: must be a tuple of texts, such as ('my_law',)")
+    if isinstance(usual, str) and not isinstance(value, str):
+        raise StudyError(f"{file}: {name} = {value!r}: must be a text")
+
+
+def part(folder: Path, name: str) -> ModuleType | None:
+    """The module of this name in a study's folder; None if there is none. StudyError for an error in it, with its line."""
+    if not ((folder / f"{name}.py").is_file() or (folder / name / "__init__.py").is_file()):
+        return None
+    theory_digest(
+        folder
+    )  # before an import, so that an edit made while the process runs does not name what the old code computed
+    try:
+        return import_module(f"{known.__name__}.{folder.name}.{name}")
+    except StudyError:
+        raise
+    except Exception as error:
+        raise StudyError(_told(folder, error)) from error
+
+
+def _told(folder: Path, error: Exception) -> str:
+    """The error in words, at the last line of the study that it passed."""
+    if isinstance(error, SyntaxError) and error.filename:
+        return f"{error.filename}:{error.lineno}: not Python: {error.msg}"
+    passed = [frame for frame in traceback.extract_tb(error.__traceback__) if Path(frame.filename).is_relative_to(folder)]
+    where = f"{passed[-1].filename}:{passed[-1].lineno}" if passed else str(folder)
+    return f"{where}: {type(error).__name__}: {error}"
+
+
+@cache
+def theory_digest(folder: Path) -> str:
+    """Names the theory of the study in this folder and of those that it needs: `theory.py`, or the files of the folder `theory`.
+    Whatever is kept of its values belongs to this text; other files of the study may change without loss."""
+    return _digest(folder, "theory")
+
+
+@cache
+def judging_digest(folder: Path) -> str:
+    """Names what the verdicts of the study in this folder depend on, besides the core: its theory, kinds of measurement and
+    claims, and those of the studies that it needs."""
+    return _digest(folder, "theory", "kinds", "claims")
+
+
+def _digest(folder: Path, *parts: str) -> str:
+    needed = [_digest(folders()[name], *parts) for name in _declared(folder).needs]
+    files = [file for part in parts for file in (*folder.glob(f"{part}.*"), *folder.glob(f"{part}/**/*.py"))]
+    return digest([file for file in files if file.suffix in (".py", ".yaml")], folder.name, *needed)
+
+
+def study_of(module: str) -> Path | None:
+    """The folder of the study that a module belongs to; None for a module of the core."""
+    if not module.startswith(f"{known.__name__}."):
+        return None
+    return folders().get(module.removeprefix(f"{known.__name__}.").partition(".")[0])

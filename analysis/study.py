@@ -1,0 +1,75 @@
+"""A study as people declare and use it: `from analysis import Study`."""
+
+from dataclasses import dataclass
+from os import PathLike
+from pathlib import Path
+from types import ModuleType
+from typing import TYPE_CHECKING, Self
+
+from analysis.studies.declared import Declared
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+@dataclass(frozen=True, kw_only=True)
+class Study(Declared):
+    """A law or a paper as one folder, which `study.py` in it declares:
+
+    ```python
+    from analysis import Study
+
+    STUDY = Study(title="One-third law", source="derived here", grids=("one_third_quick", "one_third"))
+    ```
+
+    The folder's name is the study's. Beside `study.py` may lie `theory.py` (curves), `figures.py`, `kinds.py` (measurements of its
+    own for claims), `claims.yaml`, `README.md`, the folder `grids`, and tests.
+    """
+
+    @classmethod
+    def load(cls, name_or_folder: str | PathLike[str]) -> Self:
+        """The study of this name, or that in this folder: `Study.load("my_law")`. StudyError in words for a mistake."""
+        from analysis.studies.loading import load
+
+        return load(Path(name_or_folder))  # type: ignore[return-value]
+
+    @property
+    def theory(self) -> ModuleType:
+        """Its module `theory`. StudyError if it has none."""
+        return self._part("theory")
+
+    @property
+    def figures(self) -> ModuleType:
+        """Its module `figures`. StudyError if it has none."""
+        return self._part("figures")
+
+    def _part(self, name: str) -> ModuleType:
+        from analysis.studies.loading import part
+        from sweepkit.studies import StudyError
+
+        found = part(self.folder, name)
+        if found is None:
+            raise StudyError(f"study {self.name} has no {name}.py in {self.folder}")
+        return found
+
+    def judge(self, results: str | PathLike[str] = "results") -> "pd.DataFrame":
+        """One row for each of its statements: the verdict of the networks in `results`, as `Results.claims` gives them."""
+        from analysis.claims.check import check, claims_frame, load_claims
+        from analysis.data.measures import measures
+        from analysis.data.source import existing, location
+
+        place = location(results)
+        existing(place)
+        return claims_frame(check(place, load_claims(known_measures=measures(place), study=self.name)))
+
+    def report(self, results: str | PathLike[str] = "results", out: str | PathLike[str] | None = None) -> Path:
+        """Write its words, figures and verdicts as one HTML file: `out`, by default `report.html` in its folder. The file."""
+        from analysis.data.source import existing, location
+        from analysis.overlays.waiting import computed
+        from analysis.report.study import build
+        from sweepkit.console.writing import write_whole
+
+        place, file = location(results), Path(out or self.folder / "report.html")
+        existing(place)
+        write_whole(file, build(self, place, computed))
+        return file

@@ -1,0 +1,92 @@
+"""The folders of studies: those of the project, those of installed packages, and those that a person names.
+
+A study's modules are imported from here by the name of its folder, as `sweepkit.studies.one_third.theory`, wherever the folder
+lies, so that another process finds them by the same name. Nothing of a study is imported before it is asked for.
+"""
+
+import os
+import re
+import sys
+from collections.abc import Iterator
+from functools import cache
+from importlib.metadata import entry_points
+from importlib.util import find_spec
+from pathlib import Path
+from types import ModuleType
+
+from sweepkit.console.errors import PlainError
+from sweepkit.shipped import ROOT
+
+OURS = ROOT / "studies"
+"""The folder of the project's own studies."""
+__path__ = [*dict.fromkeys((*__path__, str(OURS)))]
+NAMED = "SWEEP_STUDIES"
+"""The environment's list of further folders, separated as in PATH: processes that this one starts know them, too."""
+GROUP = "sweep.studies"
+"""The entry points by which installed packages name their studies, as `my_law = "my_package.my_law"`."""
+FILE = "study.py"
+"""The file that makes a folder a study."""
+
+
+class StudyError(PlainError, ValueError):
+    """A mistake in a study, in words: where it is, and what is allowed."""
+
+
+def folders() -> dict[str, Path]:
+    """The folder of each study by its name. StudyError if two have one name."""
+    return dict(_folders(os.environ.get(NAMED, "")))
+
+
+@cache
+def _folders(named: str) -> dict[str, Path]:
+    found = {file.parent.name: file.parent for file in sorted(OURS.glob(f"*/{FILE}"))}
+    for folder in (*_installed(), *_split(named)):
+        _check(folder, found)
+        found[folder.name] = folder
+    return found
+
+
+def add(folder: str | os.PathLike[str]) -> str:
+    """Let this folder be known as a study, here and in processes started from now on; its name. StudyError if it is none."""
+    path = Path(folder).resolve()
+    known = folders()
+    _check(path, known)
+    if known.get(path.name) != path:
+        os.environ[NAMED] = os.pathsep.join(filter(None, (os.environ.get(NAMED), str(path))))
+        _place(path)
+    return path.name
+
+
+@cache
+def _installed() -> tuple[Path, ...]:
+    specs = [find_spec(entry.value) for entry in entry_points(group=GROUP)]
+    return tuple(Path(folder).resolve() for spec in specs if spec for folder in spec.submodule_search_locations or ())
+
+
+def _split(named: str) -> Iterator[Path]:
+    return (Path(folder) for folder in named.split(os.pathsep) if folder)
+
+
+def _check(folder: Path, known: dict[str, Path]) -> None:
+    if not folder.is_dir():
+        raise StudyError(f"no folder {folder}: name the folder of a study, or one of {', '.join(known)}")
+    if not (folder / FILE).is_file():
+        raise StudyError(f"{folder} is no study, as it has no {FILE}; `sweep study new {folder.name}` makes one")
+    if not re.fullmatch(r"[a-z]\w*", folder.name, re.ASCII):
+        raise StudyError(f"{folder}: a study is named by its folder, in small letters, digits and _: rename {folder.name!r}")
+    if known.get(folder.name, folder) != folder:
+        raise StudyError(f"{folder} and {known[folder.name]} are two studies of one name: rename a folder")
+
+
+def _place(folder: Path) -> None:
+    """Let modules of this folder be imported from here."""
+    if folder.parent != OURS:
+        name = f"{__name__}.{folder.name}"
+        package = ModuleType(name, f"The study in {folder}.")
+        package.__path__ = [str(folder)]
+        sys.modules[name] = package
+        setattr(sys.modules[__name__], folder.name, package)
+
+
+for _folder in (*_installed(), *_split(os.environ.get(NAMED, ""))):
+    _place(_folder)
