@@ -71,7 +71,7 @@ lint: install
 	@$(RUN) ruff check .
 	@$(RUN) ruff format --check .
 	@$(RUN) mypy
-	@$(RUN) mypy grids/*.py
+	@$(RUN) mypy studies/*/grids/*.py
 	@$(RUN) lint-imports --config pyproject.toml
 
 # The kernel `Python 3` is that of .venv. Results of the notebook go to examples/results.

@@ -14,12 +14,16 @@ from typing import Any
 
 import typer
 from latex2mathml.converter import convert
+from markdown.extensions.toc import slugify
 from mkdocs.exceptions import PluginError
 from mkdocs.structure.files import File, Files
 from mkdocs.utils import get_relative_url
 
+from analysis.figures.registry import FIGURES, figures_of
+from analysis.studies.loading import load, studies
 from sweepkit.console.escaping import escaped
 from sweepkit.console.yaml_lines import read_yaml
+from sweepkit.shipped import grids
 
 sys.path.insert(0, str(Path(__file__).parent))  # MkDocs loads this file alone
 from mkdocs_checks import swallowed, unknown_elements
@@ -31,7 +35,8 @@ ENTRY_POINT = "sweep"
 
 def on_files(files: Files, config: Any) -> Files:
     """Add the pages that are made from the code."""
-    for path, text in {"reference/commands.md": commands_page(), "reference/figures.md": figures_page()}.items():
+    made = {"reference/commands.md": commands_page(), "reference/figures.md": figures_page(), "science/laws.md": laws_page()}
+    for path, text in made.items():
         if stub := files.get_file_from_path(path):  # what the repository shows at this place
             files.remove(stub)
         files.append(File.generated(config, path, content=text))
@@ -117,8 +122,6 @@ def _helps(command: Any, words: str, parent: Any = None) -> Iterator[tuple[str, 
 
 def figures_page() -> str:
     """Every figure and every grid that comes with the project."""
-    from analysis.figures.registry import FIGURES
-
     lines = [
         "# Figures and grids",
         "",
@@ -132,12 +135,40 @@ def figures_page() -> str:
         "|---|---|---|---|",
     ]
     for figure in FIGURES.values():
-        grids = ", ".join(f"`{grid}`" for grid in figure.grids) or "none: theory alone"
-        lines.append(f"| `{figure.name}` | {escaped(figure.title)} | {escaped(figure.source)} | {grids} |")
+        yielding = ", ".join(f"`{grid}`" for grid in figure.grids) or "none: theory alone"
+        lines.append(f"| `{figure.name}` | {escaped(figure.title)} | {escaped(figure.source)} | {yielding} |")
     lines += ["", "## Grids", "", "| file | sweep | what it holds |", "|---|---|---|"]
-    for path in [ROOT / "grid.yaml", *sorted((ROOT / "grids").rglob("*.yaml"))]:
+    for path in [path for path in grids().values() if "examples" not in path.parts]:
         text = path.read_text()
         comment = re.match(r"(?:#.*\n)*", text)
         about = " ".join(line.lstrip("# ") for line in (comment[0] if comment else "").splitlines())
         lines.append(f"| `{path.relative_to(ROOT)}` | `{read_yaml(path)['sweep']}` | {escaped(' '.join(about.split()))} |")
     return "\n".join([*lines, ""])
+
+
+def laws_page() -> str:
+    """docs/science/laws.md with a table of the studies that are no paper's, and their words."""
+    laws = [study for study in studies() if not study.tag]
+    lines = ["| law | grid | on 2 cores | without `_quick` | figure |", "|---|---|---|---|---|"]
+    for study in laws:
+        quick, full = (minutes(study.grid_file(grid)) for grid in study.grids)
+        drawn = ", ".join(f"`{figure.name}`" for figure in figures_of(study))
+        lines.append(f"| [{study.shows}](#{slugify(study.title, '-')}) | `{study.grids[0]}` | {quick} | {full} | {drawn} |")
+    page = (ROOT / "docs/science/laws.md").read_text().replace("<!-- laws -->", "\n".join(lines))
+    head, marker, _ = page.partition("<!-- words of the laws")
+    if not marker:
+        raise PluginError("science/laws.md has no line <!-- words of the laws ... -->")
+    return head + "\n".join(words(study.folder) for study in laws)
+
+
+def words(folder: Path) -> str:
+    """The README of a study as a section of a page in docs/science: its links lead to where the site has their targets."""
+    text = re.sub(r"(?m)^#", "##", (folder / "README.md").read_text())
+    text = text.replace("](../../docs/science/", "](").replace("](../../docs/", "](../")
+    return re.sub(r"\]\(\.\./(\w+)/README\.md\)", lambda link: f"](#{slugify(load(link[1]).title, '-')})", text)
+
+
+def minutes(grid: Path) -> str:
+    """How long a grid takes by its head."""
+    head = " ".join(grid.read_text().split("\nsweep:")[0].replace("\n#", "").split())
+    return re.findall(r"(?:a minute|[\d.]+ (?:minutes|hours))(?: on a core)?", head)[-1]

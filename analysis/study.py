@@ -1,15 +1,41 @@
-"""A study as people declare and use it: `from analysis import Study`."""
+"""Names that a study's files import: `Study`, `Along` and `Case` for study.py; `theory` and `Estimate` for theory.py; `Figure`,
+`Drawn` and `Missing` for figures.py; `kind`, `Measured` and `NotMeasured` for kinds.py. All but the first three are imported when
+they are asked for: study.py is light."""
 
-from dataclasses import dataclass
+from importlib import import_module
 from os import PathLike
 from pathlib import Path
 from types import ModuleType
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Any, Self
 
+from pydantic.dataclasses import dataclass
+
+from analysis.studies.along import Along as Along
+from analysis.studies.along import Case as Case
 from analysis.studies.declared import Declared
 
 if TYPE_CHECKING:
     import pandas as pd
+
+    from analysis.claims.kinds.declared import kind as kind
+    from analysis.claims.verdict import Measured as Measured
+    from analysis.claims.verdict import NotMeasured as NotMeasured
+    from analysis.figures.drawn import Drawn as Drawn
+    from analysis.figures.drawn import Figure as Figure
+    from analysis.figures.drawn import Missing as Missing
+    from analysis.overlays.declared import theory as theory
+    from analysis.theory.estimate import Estimate as Estimate
+
+_HOMES = {
+    "theory": "overlays.declared", "Estimate": "theory.estimate", "kind": "claims.kinds.declared", "Measured": "claims.verdict",
+    "NotMeasured": "claims.verdict", "Figure": "figures.drawn", "Drawn": "figures.drawn", "Missing": "figures.drawn",
+}  # fmt: skip
+
+
+def __getattr__(name: str) -> Any:
+    if name in _HOMES:
+        return getattr(import_module(f"analysis.{_HOMES[name]}"), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -17,13 +43,13 @@ class Study(Declared):
     """A law or a paper as one folder, which `study.py` in it declares:
 
     ```python
-    from analysis import Study
+    from analysis.study import Study
 
     STUDY = Study(title="One-third law", source="derived here", grids=("one_third_quick", "one_third"))
     ```
 
-    The folder's name is the study's. Beside `study.py` may lie `theory.py` (curves), `figures.py`, `kinds.py` (measurements of its
-    own for claims), `claims.yaml`, `README.md`, the folder `grids`, and tests.
+    The folder's name is the study's. Beside `study.py` may lie `theory.py` (curves), `figures.py`, `kinds.py` (its own
+    measurements for claims), `claims.yaml`, `README.md`, the folder `grids`, and tests.
     """
 
     @classmethod
@@ -37,11 +63,6 @@ class Study(Declared):
     def theory(self) -> ModuleType:
         """Its module `theory`. StudyError if it has none."""
         return self._part("theory")
-
-    @property
-    def figures(self) -> ModuleType:
-        """Its module `figures`. StudyError if it has none."""
-        return self._part("figures")
 
     def _part(self, name: str) -> ModuleType:
         from analysis.studies.loading import part

@@ -21,8 +21,8 @@ from orchestrator.plan.machine import MEMORY_SHARE, Machine
 from orchestrator.plan.missing import enqueue, ordered
 from orchestrator.plan.packing import PackQueue
 from sweepkit.console.words import duration
+from sweepkit.shipped import grids
 
-GRIDS = Path("grids")
 H200 = Card("NVIDIA H200", 141 * 10**9, has_mps=True)
 CORES, CORE_BYTES = 16, 4 * 2**30
 
@@ -69,7 +69,7 @@ def main() -> None:
     for name in ("grid", "networks on the card", "packs", "networks a pack", "card busy", "time", "on cores", "their time"):
         table.add_column(name, justify="left" if name == "grid" else "right")
     total, n = {"cpu": 0.0, "cuda": 0.0}, 0
-    for path in sorted(GRIDS.glob("fig*.yaml")):
+    for path in [path for name, path in grids().items() if name.startswith("fig")]:
         found = row(path, CostModel(rates), card)
         if found is None:
             table.add_row(path.stem, "needs data that are not here")

@@ -4,7 +4,6 @@
 """
 
 from itertools import count
-from pathlib import Path
 
 import torch
 from rich.box import SIMPLE_HEAD
@@ -19,6 +18,7 @@ from orchestrator.grid.syntax.problems import GridError
 from orchestrator.plan.machine import Machine
 from orchestrator.plan.packing import PackQueue
 from sweepkit.console.words import duration
+from sweepkit.shipped import grids
 from trainables.cell import Cell, cell_of, lazy_gamma
 from trainables.engines import ENGINES, descent_engine
 from trainables.streams import BLOCK_STEPS
@@ -43,7 +43,6 @@ SHAPES: list[tuple[Task, int, int, str]] = [
 """The aim for images is a twentieth of the authors' loop, which takes 2.5 to 2.8 ms per step of one network on both cores."""
 SECONDS = 1.5
 """The seconds for which each engine is timed on each shape; the best of five parts of them counts."""
-GRIDS = Path(__file__).parents[1] / "grids"
 
 
 def cells_of(task: Task, width: int, gammas: int) -> list[Cell]:
@@ -96,7 +95,7 @@ def paper() -> Table:
     for name in ("grid", "networks", "reference", "these engines", "here, all cores"):
         table.add_column(name, justify="left" if name == "grid" else "right")
     total, rates = [0.0, 0.0, 0.0], machine_rates(print)
-    for path in sorted(GRIDS.glob("fig*.yaml")):
+    for path in [path for name, path in grids().items() if name.startswith("fig")]:
         try:
             grid = load_grid(str(path), ())
         except GridError:

@@ -2,7 +2,6 @@
 
 import sys
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -10,6 +9,7 @@ import numpy as np
 from orchestrator.grid.load import load_grid
 from orchestrator.grid.syntax.problems import GridError
 from sweepkit.console.words import in_a_line
+from sweepkit.shipped import grids
 from trainables.cell import Cell
 from trainables.engines.base import Run
 from trainables.metrics.base import requested_names
@@ -17,11 +17,11 @@ from trainables.streams import BLOCK_STEPS
 
 
 def kinds_of_grids(whole: bool) -> Iterator[tuple[str, Cell, list[str]]]:
-    """The first cell of every kind of task, network and training in grids/ that learns by descent, with one evaluation after few
-    steps, and the metrics on request of all such cells. Grids that need data which are not here are left out."""
+    """The first cell of every kind of task, network and training in the project's grids that learns by descent, with one
+    evaluation after few steps, and the metrics on request of all such cells. Grids that need data are left out without them."""
     first: dict[tuple[str, ...], Cell] = {}
     asked: dict[tuple[str, ...], set[str]] = {}
-    for file in sorted(Path("grids").glob("*.yaml")):
+    for file in grids().values():
         try:
             grid = load_grid(file)
         except GridError as error:

@@ -1,19 +1,20 @@
-"""Grids and examples that come with the project: beside its packages in a clone, inside this one when installed from a wheel."""
+"""Grids, studies and examples of the project: beside its packages in a clone, inside this one when installed from a wheel."""
 
 import os
 from functools import cache
 from pathlib import Path
 
 _HERE = Path(__file__).parent
-ROOT = next((folder for folder in (_HERE, _HERE.parent) if (folder / "grids").is_dir()), _HERE)
-"""The folder with `grid.yaml`, `grids/` and `examples/`."""
+ROOT = next((folder for folder in (_HERE, _HERE.parent) if (folder / "examples").is_dir()), _HERE)
+"""The folder with `grid.yaml`, `grids/`, `studies/` and `examples/`."""
 
 
 @cache
 def grids() -> dict[str, Path]:
-    """The file of each grid by its stem, the name that `sweep run NAME` takes anywhere: `grid`, `quick`, `dimension`."""
-    files = [*ROOT.glob("examples/*.yaml"), *ROOT.glob("grids/*.yaml"), *ROOT.glob("grid.yaml")]
-    return {file.stem: file for file in sorted(files)}
+    """The file of each grid by its stem, the name that `sweep run NAME` takes anywhere: `grid`, `quick`, `one_third`."""
+    folders = ("examples/", "studies/*/grids/", "grids/", "")
+    files = [file for folder in folders for file in sorted(ROOT.glob(f"{folder}*.yaml")) if folder or file.stem == "grid"]
+    return {file.stem: file for file in files}
 
 
 def grid_file(name: str) -> Path | None:

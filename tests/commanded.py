@@ -4,6 +4,7 @@ from itertools import pairwise
 from pathlib import Path
 
 from orchestrator.grid.load import Grid, load_grid
+from sweepkit.shipped import grid_file
 
 ROOT = Path(__file__).parents[1]
 
@@ -12,4 +13,4 @@ def grid_of(words: list[str]) -> Grid:
     """The grid of `grids/some.yaml key=values ... --only key=values ...`."""
     grid, *rest = words
     only = [after for word, after in pairwise(rest) if word == "--only"]
-    return load_grid(ROOT / grid, [word for word in rest if word != "--only" and word not in only], only=only)
+    return load_grid(grid_file(grid) or ROOT / grid, [word for word in rest if word != "--only" and word not in only], only=only)

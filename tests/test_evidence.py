@@ -1,7 +1,6 @@
 """evidence/: its list of sweeps can be run, its files are whole, small and free of machines' paths; `make evidence` fills it."""
 
 import os
-import re
 import shutil
 import subprocess
 from pathlib import Path
@@ -59,22 +58,6 @@ def make(folder, listed):
     (folder / "evidence/sweeps.txt").write_text(listed)
     done = subprocess.run(["make", "-s", "evidence", "RESULTS=out"], cwd=folder, env=os.environ | {"MAKEFLAGS": ""}, check=False)
     return done.returncode, (folder / "called").read_text().splitlines()
-
-
-def test_the_table_of_laws_has_the_minutes_that_the_head_of_each_grid_states():
-    rows = [line.split(" | ") for line in (ROOT / "docs/science/laws.md").read_text().splitlines() if "`grids/" in line]
-    table = [row for row in rows if len(row) == 5 and "`sweep figure" in row[4]]
-    assert len(table) >= 12
-    for _, grids, quick, full, _ in table:
-        assert quick == ", ".join(stated_minutes(grids)), grids
-        assert full == ", ".join(stated_minutes(grids.replace("_quick", ""))), f"{grids} without _quick"
-
-
-def stated_minutes(grids):
-    """How long each grid takes by its head."""
-    texts = [(ROOT / grid.strip("`")).read_text().split("\nsweep:")[0] for grid in grids.split(", ")]
-    heads = [" ".join(text.replace("\n#", "").split()) for text in texts]
-    return [re.findall(r"(?:a minute|[\d.]+ (?:minutes|hours))(?: on a core)?", head)[-1] for head in heads]
 
 
 def test_make_evidence_runs_each_sweep_and_keeps_it_even_if_some_networks_failed(tmp_path):

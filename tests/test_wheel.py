@@ -78,7 +78,9 @@ def test_its_top_level_is_five_packages_and_it_holds_all_that_they_read(wheel):
     assert {name.split("/")[0] for name in names} == {"analysis", "app", "orchestrator", "sweepkit", "trainables", information}
     tracked = subprocess.run(["git", "ls-files"], cwd=ROOT, check=True, capture_output=True, text=True).stdout.split()
     packages = ("analysis/", "app/", "orchestrator/", "sweepkit/", "trainables/")
-    inside = {f"sweepkit/{name}" for name in tracked if name.startswith(("grids/", "examples/")) or name == "grid.yaml"}
+    inside = {
+        f"sweepkit/{name}" for name in tracked if name.startswith(("grids/", "studies/", "examples/")) or name == "grid.yaml"
+    }
     assert {name for name in tracked if name.startswith(packages)} | inside <= {*names}
     assert not [name for name in names if "__pycache__" in name or name.startswith("sweepkit/evidence")]
 

@@ -1,2 +1,2 @@
-"""Quantitative statements of the papers and of this project, which the files in `statements` list: each is measured in the store
+"""Quantitative statements of the papers and of this project, which files of claims list: each is measured in the store
 and given a verdict."""

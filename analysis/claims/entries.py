@@ -1,4 +1,4 @@
-"""Entries of the claims files in `statements`, read and checked."""
+"""Entries of the files of claims, those of studies among them, read and checked."""
 
 import itertools
 import re
@@ -137,7 +137,7 @@ class Claim(Frozen):
 
 
 def read_claims(*paths: Path) -> list[Claim]:
-    """All entries of these files, by default of all studies: by paper, those that nothing measures last, else in the order of files.
+    """All entries of these files, by default of all studies: by paper, those that nothing measures last, else by file.
 
     An entry with `for` stands once for each set of its values. ValueError with the entry's id for a mistake.
     """

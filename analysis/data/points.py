@@ -91,7 +91,7 @@ def with_intervals(frame: pd.DataFrame, measure: Metric, centre: str = "mean", r
         ties = sd_of_ties(measure, means, test_sizes(frame, measure))
         low, high = t_intervals(means, np.where(sds == 0, ties, sds), frame["n"].to_numpy(), bounds=bounds)
         # Many seeds: the bootstrap, which does not assume a normal distribution.
-        many = np.flatnonzero((frame["n"] >= FEW) & (frame["n"] <= (resampled or np.inf)))
+        many = np.flatnonzero((frame["n"] >= FEW) & (frame["n"] <= (resampled or np.inf)) & (sds > 0))
         low[many], high[many] = mean_intervals([frame["seeds"].iloc[i] for i in many], bounds)
     return frame.drop(columns="seeds").assign(low=low, high=high)
 

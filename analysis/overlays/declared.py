@@ -1,4 +1,4 @@
-"""Theory declared beside its formula: the decorator `theory`, as `from analysis import theory`."""
+"""Theory declared beside its formula: the decorator `theory`, as `from analysis.study import theory`."""
 
 import inspect
 from collections.abc import Callable, Mapping, Sequence
@@ -19,7 +19,7 @@ DECLARED = "theories"
 """The attribute of a function that holds the theories it declares."""
 PARTS = ("task", "network", "training")
 USUAL: Mapping[str, tuple[Any, ...]] = {"momentum": (0,), "weight_decay": (0,), "lr_schedule": ("constant",)}
-"""What a training has if nothing else is said of these keys."""
+"""Values of keys that are meant if nothing is said of these keys."""
 
 
 @spelled
@@ -35,7 +35,7 @@ def theory(
     """Declare a function as theory of a metric. Its arguments are the keys that the value depends on, by their names:
 
     ```python
-    @theory("ridge regression", source="[Canatar21]", metric="test_mse", of={"task": "hermite", "network": "erf_kernel", "d": {"at_least": 3}})
+    @theory("ridge regression", source="[Canatar21]", metric="test_mse", of={"network": "erf_kernel", "d": {"at_least": 3}})
     def error(degree: int, d: int, P: float, ridge: float) -> float:
         ...
     ```
@@ -48,7 +48,7 @@ def theory(
     any value, but momentum, weight decay and a schedule of the rate must be named, else only networks without them are meant.
     where: a further condition, a function of a table with one row for each configuration, a column for each key.
     slow: whether a value takes a second or more: it is then computed once and kept on disk until the study's theory changes, and
-    is drawn only at the points that are measured. The function may return `Estimate(value, standard_error)`, if it draws at random.
+    is drawn only at the points that are measured. What draws at random may return `Estimate(value, standard_error)`.
     """
     metrics = (metric,) if isinstance(metric, str) else tuple(metric)
     for what, value, kind in (("name", name, str), ("source", source, str), ("of", of, Mapping)):

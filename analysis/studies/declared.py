@@ -1,7 +1,11 @@
-"""What a study's folder says of itself. It is data: to read it imports no theory, no figure and no chart."""
+"""A study as its folder declares it. This is data: to read it imports no theory, no figure and no chart."""
 
-from dataclasses import dataclass, field
 from pathlib import Path
+
+from pydantic import Field
+from pydantic.dataclasses import dataclass
+
+from analysis.studies.along import Along
 
 LAST = 100
 """The place of a study that says none."""
@@ -9,9 +13,11 @@ LAST = 100
 
 @dataclass(frozen=True, kw_only=True)
 class Declared:
-    """The fields of `analysis.Study`."""
+    """The fields of `analysis.study.Study`."""
 
     title: str
+    shows: str = ""
+    """A few words for the result: `balances are conserved`."""
     source: str = "derived here"
     """The tags of papers in brackets, or words."""
     grids: tuple[str, ...] = ()
@@ -20,11 +26,13 @@ class Declared:
     """The tag with which the sources of its statements begin, such as `Tong25`, if they are those of one paper."""
     paper: str = ""
     """Authors, year and title of that paper."""
+    figures: tuple[Along, ...] = ()
+    """Figures that are declared; others are functions of `figures.py`."""
     needs: tuple[str, ...] = ()
     """Names of the studies whose modules those of this one import."""
     order: int = LAST
     """Its place in lists; those of one place stand by name."""
-    folder: Path = field(default=Path(), repr=False)
+    folder: Path = Field(default=Path(), repr=False)
     """Set when the study is loaded."""
 
     @property

@@ -1,4 +1,4 @@
-"""What all known studies bring, by name: gathered when it is first asked for, and anew once further studies are known."""
+"""Things of the core and of all known studies by name: gathered when they are first asked for, and anew when more are known."""
 
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path

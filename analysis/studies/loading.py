@@ -1,18 +1,21 @@
 """Studies loaded from their folders: the project's, those of installed packages, and those that a person names."""
 
 import traceback
-from dataclasses import fields, replace
+from dataclasses import replace
 from functools import cache
 from importlib import import_module
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+
+from pydantic import ValidationError
 
 from analysis.studies.declared import Declared
 from sweepkit import studies as known
 from sweepkit.console.cache import digest
-from sweepkit.console.words import listed, nearest
+from sweepkit.console.words import listed, nearest, pydantic_reason
 from sweepkit.studies import FILE, StudyError, add, folders
+
+STUDY_FILE = FILE.removesuffix(".py")
 
 
 def load(name_or_folder: str | Path) -> Declared:
@@ -34,11 +37,9 @@ def studies() -> list[Declared]:
 @cache
 def _declared(folder: Path) -> Declared:
     file = folder / FILE
-    study = getattr(part(folder, file.stem), "STUDY", None)
+    study = getattr(part(folder, STUDY_FILE), "STUDY", None)
     if not isinstance(study, Declared):
-        raise StudyError(f"{file}: it must hold STUDY = Study(title=...), of `from analysis import Study`")
-    for one in fields(study):
-        _check_type(file, one.name, getattr(study, one.name), getattr(Declared, one.name, ""))
+        raise StudyError(f"{file}: it must hold STUDY = Study(title=...), by `from analysis.study import Study`")
     there = [grid.stem for grid in sorted(folder.glob("grids/*.yaml"))]
     for grid in study.grids:
         if grid not in there:
@@ -51,20 +52,12 @@ def _declared(folder: Path) -> Declared:
     return replace(study, folder=folder)
 
 
-def _check_type(file: Path, name: str, value: Any, usual: Any) -> None:
-    if isinstance(usual, tuple) and not (isinstance(value, tuple | list) and all(isinstance(one, str) for one in value)):
-        raise StudyError(f"{file}: {name} = {value!r}: must be a tuple of texts, such as ('my_law',)")
-    if isinstance(usual, str) and not isinstance(value, str):
-        raise StudyError(f"{file}: {name} = {value!r}: must be a text")
-
-
 def part(folder: Path, name: str) -> ModuleType | None:
     """The module of this name in a study's folder; None if there is none. StudyError for an error in it, with its line."""
     if not ((folder / f"{name}.py").is_file() or (folder / name / "__init__.py").is_file()):
         return None
-    theory_digest(
-        folder
-    )  # before an import, so that an edit made while the process runs does not name what the old code computed
+    if name != STUDY_FILE:  # before an import: an edit made while the process runs must not name what the old code computes
+        theory_digest(folder)
     try:
         return import_module(f"{known.__name__}.{folder.name}.{name}")
     except StudyError:
@@ -79,7 +72,8 @@ def _told(folder: Path, error: Exception) -> str:
         return f"{error.filename}:{error.lineno}: not Python: {error.msg}"
     passed = [frame for frame in traceback.extract_tb(error.__traceback__) if Path(frame.filename).is_relative_to(folder)]
     where = f"{passed[-1].filename}:{passed[-1].lineno}" if passed else str(folder)
-    return f"{where}: {type(error).__name__}: {error}"
+    said = pydantic_reason(error) if isinstance(error, ValidationError) else f"{type(error).__name__}: {error}"
+    return f"{where}: {said}"
 
 
 @cache

@@ -28,7 +28,7 @@ _LEGEND = """
 **Not enough data**: it reaches across the edge, or there is none; the commands beside it train what may decide.
 **Not measured**: no engine or measure of this project decides the statement, for the reason given. **Fitted**: a number of
 ours was chosen by the quantity judged, so that the verdict is weaker than it reads; the row says which. Tolerances and their
-reasons stand in the files of `analysis/claims/statements/`.
+reasons stand in the files of claims, `studies/*/claims.yaml` and `analysis/claims/statements/`.
 """
 
 _SWEEPS = """
@@ -70,7 +70,7 @@ def page(checked: Sequence[Checked], results: str, today: date, is_ours: bool) -
 
 def basis(claims: Iterable[Claim], results: str) -> str:
     """A comment that changes with any claim's statement, measure or bounds, and with the networks of the store."""
-    return f"<!-- claims and networks: {digest([], *map(said, claims), *finished(results))} -->"
+    return f"<!-- claims and networks: {digest([], *sorted(map(said, claims)), *finished(results))} -->"
 
 
 def _of_claim(one: Checked, trained_into: str) -> str:

@@ -19,6 +19,7 @@ from analysis.claims.verdict import Measured, NotMeasured, judge
 from analysis.data.networks.pictures import Pictures
 from analysis.overlays.registry import THEORIES
 from analysis.theory.same_different.rich import test_accuracy as eq3
+from sweepkit.shipped import grid_file
 from sweepkit.stats import Interval
 from sweepkit.store.store import Store
 from tests.measured_store import LAZY_EXPONENT
@@ -54,11 +55,8 @@ def test_every_entry_is_whole():
 
 
 def test_every_grid_that_a_claim_names_is_there():
-    from pathlib import Path
-
-    root = Path(__file__).parents[2]
     for claim in load_claims():
-        assert claim.grid is None or (root / claim.grid).is_file(), claim.id
+        assert claim.grid is None or grid_file(claim.grid), claim.id
 
 
 UNMEASURED = {"id": "mine", "topic": "t", "source": "[Tong25] S1", "says": "x", "not_measured": "no engine trains it"}
@@ -110,7 +108,7 @@ def test_places_sort_as_a_reader_looks_for_them():
 
 def test_theories_that_claims_name_keep_nobody_waiting():
     """A command checks all claims in a minute: of the theories that take long, kernels do so from hundreds of symbols on."""
-    slow = {theory.name for theory in THEORIES if not theory.smooth}
+    slow = {theory.name for theory in THEORIES.values() if not theory.smooth}
     named = [claim for claim in load_claims() if claim.measure.get("theory") in slow]
     kernels = [claim for claim in named if claim.measure["theory"].startswith("lazy")]
     assert kernels and all(claim.measure["of"]["L"] <= 64 for claim in kernels)  # two seconds each

@@ -2,10 +2,10 @@
 
 import numpy as np
 import pytest
+from sweepkit.studies.denoising.theory import share_one, time_to_share
 
 from analysis.figures.drawn import Drawn, Missing
 from analysis.figures.registry import FIGURES
-from analysis.theory.denoising import share_one, time_to_share
 from tests.analysis.test_training_figures import SEEDS, made_store
 from tests.trainables.tasks.test_denoising import Denoising
 from trainables.cell import cell_of

@@ -15,11 +15,11 @@ from analysis.data.points import averaged, task_of
 from analysis.data.progress.coverage import progress, reasons
 from analysis.figures.__main__ import NAMES, app
 from analysis.figures.files import FILES
-from analysis.figures.registry import FIGURES, Drawn, Missing
+from analysis.figures.registry import FIGURES, Drawn, Missing, figures_of
 from analysis.figures.richness import RICHNESS_FIGURES
 from analysis.figures.symbols.curves import CURVES
 from analysis.figures.templates import TEMPLATE_FIGURES
-from analysis.figures.training import TRAINING_FIGURES
+from analysis.studies.loading import studies
 from analysis.theory.same_different.rich import test_accuracy as eq3
 from sweepkit.console.terminal import stop
 from sweepkit.store import connections, views
@@ -39,7 +39,8 @@ PICTURES = (
     "Layers",
     "Magnitude",
     "Attention",
-    *(f.name for f in (*RICHNESS_FIGURES, *TEMPLATE_FIGURES, *TRAINING_FIGURES)),
+    *(f.name for f in (*RICHNESS_FIGURES, *TEMPLATE_FIGURES)),
+    *(f.name for study in studies() for f in figures_of(study)),
 )
 """They have stores and tests of their own."""
 IMAGES = {

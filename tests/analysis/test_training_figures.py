@@ -5,17 +5,18 @@ import re
 import numpy as np
 import pandas as pd
 import pytest
+from sweepkit.studies.deep_linear.theory import start, time_to
+from sweepkit.studies.in_context import theory as in_context
+from sweepkit.studies.one_third.theory import leading
+from sweepkit.studies.power_law import theory as power_law
+from sweepkit.studies.power_law.theory import Spectrum, examples_alone, features_fitted
+from sweepkit.studies.samples.theory import lazy_samples
+from sweepkit.studies.samples.theory import samples as flow_samples
 
 from analysis.figures.drawn import Drawn, Missing
-from analysis.figures.registry import FIGURES
-from analysis.figures.training import TRAINING_FIGURES
+from analysis.figures.registry import FIGURES, figures_of
 from analysis.scaling.laws.optimum import growth_exponent, optima, optimum
-from analysis.theory import in_context, power_law
-from analysis.theory.deep_linear import start, time_to
-from analysis.theory.one_third import leading
-from analysis.theory.power_law import Spectrum, examples_alone, features_fitted
-from analysis.theory.samples import lazy_samples
-from analysis.theory.samples import samples as flow_samples
+from analysis.studies.loading import studies
 from sweepkit.stats import linear_fit
 from sweepkit.store.store import Store
 from tests.store_rows import row
@@ -397,7 +398,7 @@ def _layers(chart):
     return [layer for panel in chart["hconcat"] for layer in panel["layer"]]
 
 
-@pytest.mark.parametrize("name", [figure.name for figure in TRAINING_FIGURES])
+@pytest.mark.parametrize("name", [figure.name for study in studies() for figure in figures_of(study)])
 def test_what_is_lacking_is_said(tmp_path, name):
     made = made_store(tmp_path, at_rates([0.1], widths=(64,)), lambda cell: {"test_mse": 0.5})
     assert isinstance(FIGURES[name].draw(made, None), Missing)

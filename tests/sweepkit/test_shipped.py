@@ -9,7 +9,7 @@ from sweepkit.shipped import ROOT, grid_file, grids
 
 
 def test_a_stem_is_that_of_one_grid():
-    files = [*ROOT.glob("grids/*.yaml"), *ROOT.glob("examples/*.yaml"), ROOT / "grid.yaml"]
+    files = [*ROOT.glob("grids/*.yaml"), *ROOT.glob("studies/*/grids/*.yaml"), *ROOT.glob("examples/*.yaml"), ROOT / "grid.yaml"]
     assert sorted(grids().values()) == sorted(files)
 
 

@@ -3,14 +3,6 @@
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from analysis.claims.kinds.fluctuations import (
-    shift_exponent,
-    spread_beside_lazy,
-    spread_exponent,
-    spread_ratio,
-)
-from analysis.claims.kinds.onset import onset_exponent, onset_ratio
-
 from analysis.claims.kinds.along import (
     at_first,
     curve_exponent,
@@ -41,7 +33,7 @@ from analysis.claims.kinds.pairs import difference, largest_difference, turn
 from analysis.claims.kinds.pictured import extremes
 from analysis.claims.kinds.ratios import ratio_to_theory
 from analysis.claims.kinds.simulated import SIMULATED
-from analysis.claims.kinds.times import time_beside_modes, time_exponent
+from analysis.claims.kinds.times import time_exponent
 from analysis.claims.verdict import Measured, NotMeasured
 from analysis.studies.gathered import Gathered
 from analysis.studies.loading import part, studies
@@ -49,11 +41,10 @@ from sweepkit.studies import StudyError
 
 _FROM_NETWORKS: tuple[Callable[..., Measured | NotMeasured], ...] = (
     mean, slope, difference, largest_difference, turn, difference_of_measures, at_first, steps_ratio,
-    curve_exponent, envelope_exponent, steps_exponent, samples_exponent, time_exponent, time_beside_modes,
+    curve_exponent, envelope_exponent, steps_exponent, samples_exponent, time_exponent,
     beside_theory, error_beside_theory, ratio_to_theory, threshold_ratio, threshold_exponent, optimum_exponent, peak_ratio,
     exponent_beside_bound, specialised_beside_bound, threshold_beside_bound, layer_beside_energy,
-    magnitude_beside_one_neuron, extremes, spread_exponent, shift_exponent, spread_ratio, spread_beside_lazy,
-    onset_exponent, onset_ratio,
+    magnitude_beside_one_neuron, extremes,
 )  # fmt: skip
 
 

@@ -1,4 +1,4 @@
-"""A kind of measurement that a study brings: the decorator `kind`, as `from analysis import kind`."""
+"""A kind of measurement that a study brings: the decorator `kind`, as `from analysis.study import kind`."""
 
 from collections.abc import Callable
 from typing import Any, TypeVar

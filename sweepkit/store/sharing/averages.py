@@ -92,10 +92,10 @@ def _averaged(metric: Metric, curves: Sequence[Curve], params: Mapping[str, Any]
     several = np.maximum(n - 1, 1)
     sd = np.sqrt((np.where(known, values - mean, 0.0) ** 2).sum(0) / several)
     bounds = (metric.low, metric.high)
+    many = np.flatnonzero((n >= FEW) & (sd > 0))  # seeds that tie have no spread to draw from again
     if metric.is_accuracy and (size := _test_size(metric, params)):
         sd = np.where(sd == 0, ties_of_shares(mean, size), sd)
     low, high = t_intervals(mean, sd, n, bounds=bounds)
-    many = np.flatnonzero(n >= FEW)
     low[many], high[many] = mean_intervals([values[known[:, i], i] for i in many], bounds)
     found = {metric.name: mean, LOW + metric.name: low, HIGH + metric.name: high}
     return {

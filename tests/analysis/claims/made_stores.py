@@ -11,21 +11,22 @@ from zlib import crc32
 
 import numpy as np
 import pandas as pd
+from sweepkit.studies.deep_linear.mode_times import predicted, time_per_step
+from sweepkit.studies.fluctuations.theory import of_hermite
 
 from analysis.claims.entries import Claim
 from analysis.data.networks.evaluations import HALFWAY, STEP
 from analysis.overlays.overlays import beside
 from analysis.scaling.equilibrium.bound import predicted_samples, specialised_neurons
 from analysis.scaling.equilibrium.overlaps import by_chance
-from analysis.scaling.laws.mode_times import predicted, time_per_step
 from analysis.scaling.proportion import in_power
 from analysis.theory.equilibrium import large_deviation, parity
 from analysis.theory.equilibrium.three_layers import gp_sp, sp_mag
-from analysis.theory.fluctuations import of_hermite
 from orchestrator.grid.load import load_grid
 from orchestrator.grid.planned import PlannedCell
 from orchestrator.running.worker import Provenance, common_columns, declared_of
 from sweepkit.declarations.metrics import METRICS
+from sweepkit.shipped import grid_file
 from sweepkit.store.store import Store
 from trainables.metrics import requested_metric, requested_names
 
@@ -50,7 +51,7 @@ OWN_SEEDS = (
 @cache
 def _planned(grid: str, own_seeds: bool = False) -> tuple[dict[str, PlannedCell], pd.DataFrame]:
     """The grid's cells by id, and their keys: one row each; with SEEDS seeds, or its own."""
-    cells = load_grid(ROOT / grid, [] if own_seeds else [f"seed=range({SEEDS})"]).cells
+    cells = load_grid(grid_file(grid), [] if own_seeds else [f"seed=range({SEEDS})"]).cells
     origin = Provenance("", "made")
     return {p.cell_id: p for p in cells}, pd.DataFrame([common_columns(p, "made", origin) for p in cells])
 

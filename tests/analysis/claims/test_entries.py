@@ -5,6 +5,7 @@ goes through. Entries on the theory's own models have no networks: there the num
 """
 
 import re
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -13,8 +14,9 @@ from analysis.claims.check import check, load_claims
 from analysis.claims.kinds import simulated
 from orchestrator.grid.load import load_grid
 from orchestrator.running.worker import Provenance, common_columns, declared_of
+from sweepkit.shipped import grid_file, grids
 from sweepkit.store.store import Store
-from tests.analysis.claims.made_stores import NOISE, ROOT, made_store, networks, sides, values
+from tests.analysis.claims.made_stores import NOISE, made_store, networks, sides, values
 from tests.stand_ins import stand_ins
 
 CLAIMS = [claim for claim in load_claims() if "kind" in claim.measure]
@@ -50,10 +52,9 @@ OTHER_SIZES = {"attention", "lazy_to_rich", "power_law", "templates"}
 
 def full_grid(claim):
     """The grid of a claim's quick one with more sizes and seeds; None if it has none, or one of other sizes."""
-    stem = claim.grid.removeprefix("grids/").removesuffix(".yaml")
+    stem = Path(claim.grid).stem
     full = stem.removesuffix("_quick")
-    there = full != stem and full not in OTHER_SIZES and (ROOT / "grids" / f"{full}.yaml").exists()
-    return f"grids/{full}.yaml" if there else None
+    return full if full != stem and full not in OTHER_SIZES and full in grids() else None
 
 
 @named([claim for claim in OF_NETWORKS if full_grid(claim)])
@@ -169,7 +170,7 @@ def test_draws_decide_it(claim, tmp_path, monkeypatch):
 def test_networks_that_kept_no_weights_do_not_stand_before_those_that_did(claim, tmp_path):
     value, verdict = values(claim)[0]
     results = made_store(claim, value, tmp_path)
-    more = load_grid(ROOT / claim.grid, ["L=2", "seed=range(9)"]).cells  # more seeds, at another L
+    more = load_grid(grid_file(claim.grid), ["L=2", "seed=range(9)"]).cells  # more seeds, at another L
     rows = [{**common_columns(p, "other", Provenance("", "made")), "status": "ok", "best_test_acc": 1.0} for p in more]
     Store(results).commit("other", rows, declared_of(more))
     (one,) = check(results, [claim])

@@ -67,7 +67,7 @@ def test_the_tangent_kernel_is_that_of_normal_initial_weights():
     rows = [keys | gamma | {"initial": law}
             for gamma in ({"gamma": 1e-5 / 4, "gamma_label": "lazy"}, {"gamma": 1.0, "gamma_label": "1"})
             for law in (None, "normal", "truncated")]  # fmt: skip
-    spoken = {theory.name: list(theory.about.speaks_of(pd.DataFrame(rows))) for theory in THEORIES}
+    spoken = {theory.name: list(theory.about.speaks_of(pd.DataFrame(rows))) for theory in THEORIES.values()}
     assert spoken["lazy, infinite width"] == spoken["lazy, its width"] == [True, True, False, False, False, False]
     assert spoken["Eq. 3"] == [False, False, False, True, True, True]
 
@@ -117,7 +117,7 @@ def test_theory_that_the_one_who_asks_would_not_find_is_an_error(measured, tmp_p
     monkeypatch.setattr(of_same_different, "is_kept", lambda *call: False)
     with pytest.raises(RuntimeError, match=f"could not be kept in {tmp_path}"):
         later.compute()
-    monkeypatch.setattr(overlays, "CODE", "edited since")
+    monkeypatch.setattr(overlays, "code_of", lambda study: "edited since")
     with pytest.raises(RuntimeError, match="start it again"):
         later.compute()
 
@@ -164,8 +164,8 @@ def test_of_a_store_of_several_networks_a_theory_speaks_of_its_own(measured):
 
 
 def test_every_theory_says_which_networks_it_speaks_of():
-    assert len({(theory.source, theory.measures) for theory in THEORIES}) == len(THEORIES)
-    for theory in THEORIES:
+    assert len({(theory.source, theory.measures) for theory in THEORIES.values()}) == len(THEORIES)
+    for theory in THEORIES.values():
         assert theory.about.task and theory.about.network and theory.about.training
 
 

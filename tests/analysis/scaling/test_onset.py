@@ -3,8 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
-
-from analysis.scaling.laws.onset import crossing, errors, onset
+from sweepkit.studies.variance_limit.onset import crossing, errors, onset
 
 P = np.array([8, 16, 32, 64, 128, 256, 512])
 

@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from orchestrator.grid.load import Grid, load_grid
+from sweepkit.shipped import grids
 from tests.stand_ins import stand_ins
 
 ROOT = Path(__file__).parents[3]
@@ -45,7 +46,7 @@ def axis(grid: Grid, key: str) -> tuple[float, float, int]:
 @pytest.mark.parametrize("name", PAPER)
 def test_a_figure_has_the_papers_axes(name):
     count, width, steps, axes = PAPER[name]
-    grid = load_grid(ROOT / "grids" / f"{name}.yaml")
+    grid = load_grid(name)
     assert (len(grid.cells), grid.merged) == (count, 0)
     assert grid.sweep == name
     assert {key: axis(grid, key) for key in axes} == {
@@ -62,14 +63,14 @@ def test_a_figure_has_the_papers_axes(name):
 
 def test_gamma_near_zero_is_lazy_where_the_paper_says_so():
     for name, share in (("fig1c_1f", 1 / 6), ("fig1e_lazy", 1), ("fig2", 1 / 11), ("fig1b_rich", 0), ("figc3", 0)):
-        cells = load_grid(ROOT / "grids" / f"{name}.yaml").cells
+        cells = load_grid(name).cells
         assert sum(p.cell.gamma_label == "lazy" for p in cells) == pytest.approx(share * len(cells))
 
 
 def test_every_grid_says_what_it_shows_and_how_many_networks_it_has():
-    paths = sorted((ROOT / "grids").glob("*.yaml"))
-    assert {p.stem for p in paths} >= set(PAPER)
-    for path in paths:
+    paths = {name: path for name, path in grids().items() if "grids" in path.parts}
+    assert paths.keys() >= set(PAPER)
+    for path in paths.values():
         head = path.read_text().split("sweep:")[0]
         assert all(line.startswith("#") for line in head.splitlines())
         grid = load_grid(path)

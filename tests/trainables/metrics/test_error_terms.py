@@ -2,8 +2,8 @@
 
 import numpy as np
 import pytest
+from sweepkit.studies.lazy_to_rich.theory import course
 
-from analysis.theory.lazy_to_rich import course
 from trainables.cell import cell_of
 from trainables.engines import ENGINES
 from trainables.metrics.measuring import measured, probe_of

@@ -3,9 +3,9 @@
 import numpy as np
 import pandas as pd
 import pytest
+from sweepkit.studies.deep_linear.theory import gaussian_start, time_to
 
 from analysis.data.networks.evaluations import crossings
-from analysis.theory.deep_linear import gaussian_start, time_to
 from trainables.cell import cell_of
 from trainables.engines import ENGINES
 from trainables.metrics import metric_groups

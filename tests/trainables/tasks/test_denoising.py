@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from pydantic import ValidationError
 
-SPEC = importlib.util.spec_from_file_location("denoising", Path(__file__).parents[3] / "grids" / "denoising.py")
+SPEC = importlib.util.spec_from_file_location("denoising", Path(__file__).parents[3] / "studies/denoising/grids/denoising.py")
 DENOISING = importlib.util.module_from_spec(SPEC)
 SPEC.loader.exec_module(DENOISING)
 Denoising = DENOISING.Denoising

@@ -3,10 +3,10 @@
 import numpy as np
 import pandas as pd
 import pytest
+from sweepkit.studies.fluctuations.outputs import SHIFT, SPREAD, fall, fall_of_means, shifts, spreads
 
 from analysis.claims.kinds import KINDS
 from analysis.claims.verdict import NotMeasured
-from analysis.scaling.laws.fluctuations import SHIFT, SPREAD, fall, fall_of_means, shifts, spreads
 from sweepkit.store.store import Store
 from tests.store_rows import row
 from trainables.cell import cell_of

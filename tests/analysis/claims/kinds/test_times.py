@@ -2,11 +2,11 @@
 
 import pandas as pd
 import pytest
+from sweepkit.studies.deep_linear.theory import time_to
 
 from analysis.claims.kinds import KINDS
 from analysis.claims.verdict import Measured, NotMeasured
 from analysis.data.networks.evaluations import crossings
-from analysis.theory.deep_linear import time_to
 from sweepkit.store.store import Store
 from tests.store_rows import row
 from trainables.cell import cell_of

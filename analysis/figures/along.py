@@ -1,0 +1,194 @@
+"""The drawing of a figure that a study declares as data (`analysis.studies.along.Along`)."""
+
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from typing import Any
+
+import altair as alt
+import numpy as np
+import pandas as pd
+
+from analysis.charts.along import groups_along
+from analysis.charts.curves import colours, log_axis, styled
+from analysis.data.keys import captioned, spoken, title_of
+from analysis.data.measures import measures
+from analysis.data.points import described, unusual, with_intervals
+from analysis.figures.cases import CASE, Found, found
+from analysis.figures.drawn import Drawn, Figure, Missing
+from analysis.studies.along import STEP, Along, Case
+from analysis.studies.declared import Declared
+from analysis.studies.loading import part
+from sweepkit.console.words import counted, shown
+from sweepkit.declarations.columns import Column, Metric
+from sweepkit.stats import power_law
+from sweepkit.store.views import declared
+from sweepkit.studies import FILE, StudyError
+
+SERIES, X, T = "series", "x", "t"
+NODES = 8
+"""Points between two evaluations over which the theory of a mean since the evaluation before is averaged."""
+FINE = 100
+"""Points of a smooth curve of theory."""
+SPAN = 4
+"""An axis is logarithmic if its ends are further apart than this factor."""
+
+
+def figure_of(study: Declared, along: Along) -> Figure:
+    """The figure that the study declares."""
+    theories = {case.theory: _function(study, along, case) for case in along.cases if case.theory}
+    draw = partial(_draw, along, theories)
+    return Figure(along.name, along.title, study.source, study.grids, draw)
+
+
+def _function(study: Declared, along: Along, case: Case) -> Callable[..., Any]:
+    module = part(study.folder, "theory")
+    function = getattr(module, case.theory, None)
+    where = f"{study.folder / FILE}: figure {along.name}, case {case.title!r}: theory {case.theory!r}"
+    if not callable(function):
+        raise StudyError(f"{where} is no function of theory.py")
+    there = {*case.where, *along.case_axes(case), *([T] if along.is_along_training else [])}
+    needed = [name for name, one in inspect.signature(function).parameters.items() if one.default is one.empty]
+    if lacking := [name for name in needed if name not in there]:
+        raise StudyError(f"{where}: no value of its argument {lacking[0]!r}: name it in the case, or as an axis")
+    return function
+
+
+def _draw(along: Along, theories: dict[str, Callable[..., Any]], results: str, sweep: str | None) -> Drawn | Missing:
+    known = declared(results)
+    metric = known.get(along.metric)
+    if not isinstance(metric, Metric):
+        return Missing(f"no networks with metric {along.metric}")
+    at_end = f"final_{metric.name}" if along.is_along_training else metric.name
+    cases = [case._replace(axes=along.case_axes(case)) for case in along.cases]
+    held = list(found(results, sweep, cases, at_end if at_end in measures(results) else metric.name))
+    if not held:
+        return Missing(f"no networks of its cases: {'; '.join(case.title for case in along.cases)}")
+    frame = pd.concat([_measured(results, along, metric, one) for one in held], ignore_index=True)
+    lines = [
+        _theory(along, one, frame[frame[CASE] == one.case.title], theories[one.case.theory]) for one in held if one.case.theory
+    ]
+    theory = pd.concat(lines, ignore_index=True) if lines else pd.DataFrame(columns=[CASE, SERIES, X, "mean"])
+    caption = _caption(along, held, frame, bool(lines))
+    return Drawn(_chart(along, metric, frame, theory, known), frame, caption, ";\n\n".join(one.sql for one in held))
+
+
+def _caption(along: Along, held: Sequence[Found], frame: pd.DataFrame, has_theory: bool) -> str:
+    n = counted(sum(int(one.setting.frame["n"].sum()) for one in held), "network")
+    parts = [f"{_told(held)}; {n}"]
+    if along.slopes_from is not None:
+        slopes = "; ".join(_slope(along, title, of) for title, of in frame.groupby(CASE, sort=False))
+        parts.append(f"Slopes from {along.slopes_from:g} on: {slopes}")
+    if has_theory:
+        how = ", as means since the evaluation before, like what is measured" if _is_mean_since(along) else ""
+        parts.append(f"Dashed: the theory{how}")
+    return ". ".join(parts) + "."
+
+
+def _measured(results: str, along: Along, metric: Metric, one: Found) -> pd.DataFrame:
+    """The points of a case: CASE, SERIES, X, its axes, mean, low, high, n."""
+    axes = list(one.case.axes)
+    if along.is_along_training:
+        keys = list(dict.fromkeys([*axes, *([along.factor] if along.factor else [])]))
+        points = with_intervals(groups_along(results, one.selection, metric, keys)[0], metric)
+        x = points[STEP] * (points[along.factor] if along.factor else 1)
+        kept = [*axes, STEP]
+    else:
+        points, kept = one.setting.frame, axes
+        x = points[along.x]
+    title, by = one.case.title, one.case.by
+    series = points[by].map(lambda value: f"{title}, {spoken(by)} = {shown(value)}") if by else title
+    points = points.assign(**{CASE: title, SERIES: series, X: x})
+    return points[list(dict.fromkeys([CASE, SERIES, X, *kept, "mean", "low", "high", "n"]))].sort_values(
+        [*([by] if by else []), X]
+    )
+
+
+def _is_mean_since(along: Along) -> bool:
+    return along.is_along_training and along.metric in ("train_loss", "train_acc")
+
+
+def _theory(along: Along, one: Found, frame: pd.DataFrame, function: Callable[..., Any]) -> pd.DataFrame:
+    """The theory of a case, a curve for each set of values that it depends on."""
+    names = list(inspect.signature(function).parameters)
+    by = [key for key in one.case.axes if key in names and key != along.x]
+    parts = []
+    for values, of in frame.groupby(by, sort=False) if by else [((), frame)]:
+        fixed = {key: one.case.where[key] for key in names if key in one.case.where} | dict(zip(by, values, strict=True))
+        series = of[SERIES].iloc[0] if by else one.case.title
+        xs, ys = _along_training(along, of, function, fixed) if along.is_along_training else _over_key(along, of, function, fixed)
+        parts.append(pd.DataFrame({CASE: one.case.title, SERIES: series, X: xs, "mean": ys}))
+    return pd.concat(parts, ignore_index=True)
+
+
+def _along_training(along: Along, frame: pd.DataFrame, function: Callable[..., Any], fixed: dict[str, Any]) -> tuple[Any, Any]:
+    ends = np.sort(frame[X].unique()).astype(float)
+    if not _is_mean_since(along):
+        return ends, function(**fixed, t=ends)
+    starts = np.concatenate([[0.0], ends[:-1]])
+    between = starts[:, None] + (ends - starts)[:, None] * (np.arange(NODES) + 0.5) / NODES
+    return ends, np.asarray(function(**fixed, t=between)).mean(axis=1)
+
+
+def _over_key(along: Along, frame: pd.DataFrame, function: Callable[..., Any], fixed: dict[str, Any]) -> tuple[Any, Any]:
+    low, high = float(frame[X].min()), float(frame[X].max())
+    xs = np.geomspace(low, high, FINE) if low > 0 else np.linspace(low, high, FINE)
+    if pd.api.types.is_integer_dtype(frame[X]):
+        xs = np.unique(np.round(xs).astype(int))
+    return xs, [float(function(**fixed, **{along.x: x.item()})) for x in xs]
+
+
+def _told(held: Sequence[Found]) -> str:
+    """Words for the settings: of the first case in full, of the others where they differ from it."""
+    first = held[0].setting.values
+    told = [held[0].told]
+    for one in held[1:]:
+        values = {key: value for key, value in one.setting.values.items() if key not in first or first[key] != value}
+        named = described({key: values[key] for key in captioned(unusual(values, one.declared), one.declared)})
+        told.append(f"{one.case.title}: {named}" if named else one.case.title)
+    return "; ".join(told)
+
+
+def _slope(along: Along, title: Any, frame: pd.DataFrame) -> str:
+    of = frame[(frame[X] >= along.slopes_from) & (frame["mean"] > 0)]
+    if of[X].nunique() < 2:
+        return f"{title} none, as {'training is too short' if along.is_along_training else 'there are too few points'}"
+    return f"{title} {power_law(of[X], of['mean']).exponent.value:.2f}"
+
+
+def _scaled(values: "pd.Series[Any]", is_log: bool) -> dict[str, Any]:
+    scale = alt.Scale(type="log" if is_log else "linear", nice=False, zero=False, padding=10)
+    return {"scale": scale, "axis": log_axis(values, at_values=False) if is_log else alt.Axis(grid=False)}
+
+
+def _title_of_x(along: Along, known: Mapping[str, Column]) -> str:
+    if along.x_title:
+        return along.x_title
+    if along.is_along_training:
+        return "training step" if along.x == STEP else along.x
+    return title_of(along.x, None, known)
+
+
+def _chart(along: Along, metric: Metric, frame: pd.DataFrame, theory: pd.DataFrame, known: Mapping[str, Column]) -> Any:
+    log_x = bool((frame[X] > 0).all()) and float(frame[X].max()) > SPAN * float(frame[X].min())
+    points = frame[frame["mean"] > 0] if metric.logarithmic else frame
+    theory = theory[theory["mean"] > 0] if metric.logarithmic else theory
+    log_y = metric.logarithmic and len(points) > 0 and float(points["mean"].max()) > SPAN * float(points["mean"].min())
+    x = alt.X(f"{X}:Q", title=_title_of_x(along, known), **_scaled(points[X], log_x))
+    y = alt.Y("mean:Q", title=metric.title, **_scaled(points["mean"], log_y))
+    series = list(dict.fromkeys(points[SERIES]))
+    scale = alt.Scale(domain=series, range=colours(len(series)))
+    base = alt.Chart(points).encode(
+        x=x,
+        color=alt.Color(f"{SERIES}:N", title=None, scale=scale, legend=alt.Legend(labelLimit=300)),
+        tooltip=[SERIES, X, *(alt.Tooltip(f"{name}:Q", format=".4g") for name in ("mean", "low", "high")), "n"],
+    )
+    bars = (base.transform_filter("datum.low > 0") if log_y else base).mark_rule().encode(y=alt.Y("low:Q"), y2="high:Q")
+    joined = base.mark_line(point={"size": 20}).encode(y=y)
+    dots = base.mark_point(filled=True, size=40).encode(y=y)
+    # Points beside a curve of theory are not joined: a line would hide it.
+    layers = [joined] if along.is_along_training else [bars, dots] if len(theory) else [bars, joined]
+    line = alt.Chart(theory).mark_line(strokeDash=[5, 3], color="black", clip=True)
+    return styled(
+        alt.layer(*layers, line.encode(x=x, y=y, detail=[f"{CASE}:N", f"{SERIES}:N"])).properties(width=480, height=340)
+    )

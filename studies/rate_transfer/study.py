@@ -1,0 +1,11 @@
+"""Rates and sizes."""
+
+from analysis.study import Study
+
+STUDY = Study(
+    title="Rates and sizes",
+    shows="rates carry over in width and depth",
+    source="[Yang22], [Bordelon24]",
+    order=10,
+    grids=("rate_transfer_quick", "rate_transfer"),
+)
