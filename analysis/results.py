@@ -4,12 +4,14 @@ import os
 import warnings
 from collections.abc import Sequence
 from functools import partial
+from pathlib import Path
 from typing import Any, Literal
 
 import pandas as pd
 
 from analysis.asked_chart import Where, check_apart, key_named, measure_named, selected
 from analysis.data.keys import ordering
+from analysis.data.measures import measures
 from analysis.data.points import CENTRES, points
 from analysis.data.progress.coverage import sweeps
 from analysis.data.selection import SEED, grid_keys
@@ -221,14 +223,24 @@ class Results:
         return law.table()
 
     @spelled
-    def claims(self, sweep: str | None = None) -> pd.DataFrame:
-        """One row per statement of the papers: its verdict on the networks here, the value `measured` with its interval, the
-        number of networks `n` behind it, the value `expected`, and why."""
+    def claims(self, file: str | os.PathLike[str] | None = None, *, study: str | None = None, sweep: None = None) -> pd.DataFrame:
+        """One row per statement: its verdict on the networks here, the value `measured` with its interval, the number of networks
+        `n` behind it, the value `expected`, and why.
+
+        `file`: a claims file of yours. `study`: the name of one study. By default the statements of all studies.
+        """
         if sweep is not None:
             raise ResultsError("claims are judged by all networks of the results: leave `sweep` out")
-        from analysis.claims.check import check, claims_frame
+        from analysis.claims.check import check, claims_frame, load_claims
+        from analysis.studies.loading import load
 
-        return claims_frame(check(self.results))
+        name = None if study is None else load(study).name
+        files = [] if file is None else [Path(file)]
+        try:
+            claims = load_claims(*files, known_measures=measures(self.results), study=name)
+        except (OSError, ValueError) as error:
+            raise ResultsError(str(error)) from None
+        return claims_frame(check(self.results, claims))
 
 
 def _warn(words: str) -> None:

@@ -8,6 +8,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, Self
 
+from pydantic import ConfigDict
 from pydantic.dataclasses import dataclass
 
 from analysis.studies.along import Along as Along
@@ -38,7 +39,7 @@ def __getattr__(name: str) -> Any:
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, config=ConfigDict(extra="forbid"))
 class Study(Declared):
     """A law or a paper as one folder, which `study.py` in it declares:
 
@@ -75,13 +76,14 @@ class Study(Declared):
 
     def judge(self, results: str | PathLike[str] = "results") -> "pd.DataFrame":
         """One row for each of its statements: the verdict of the networks in `results`, as `Results.claims` gives them."""
-        from analysis.claims.check import check, claims_frame, load_claims
+        from analysis.claims.check import claims_frame, load_claims
+        from analysis.claims.verdict_cache import checked
         from analysis.data.measures import measures
         from analysis.data.source import existing, location
 
         place = location(results)
         existing(place)
-        return claims_frame(check(place, load_claims(known_measures=measures(place), study=self.name)))
+        return claims_frame(checked(place, load_claims(known_measures=measures(place), study=self.name)))
 
     def report(self, results: str | PathLike[str] = "results", out: str | PathLike[str] | None = None) -> Path:
         """Write its words, figures and verdicts as one HTML file: `out`, by default `report.html` in its folder. The file."""

@@ -15,6 +15,7 @@ from app.downloads import may_run_again
 from app.styles import fit_screen, is_dark, is_narrow
 from app.theory import theories_known
 from sweepkit.console.commands import command, sweep_command
+from sweepkit.studies import StudyError, add
 
 REFRESH_S = 5
 """How often an open page looks for new results of a running sweep."""
@@ -33,10 +34,18 @@ class _Options(argparse.ArgumentParser):
 
 
 def results_directory() -> str:
-    """The results directory from the options after `--`. ResultsError for anything but `--results DIR`."""
+    """The results directory from the options after `--`. ResultsError for anything but `--results DIR` and
+    `--study DIR`, which names a study."""
     parser = _Options(add_help=False)
     parser.add_argument("--results", default="results")
-    return str(parser.parse_args(sys.argv[1:]).results)
+    parser.add_argument("--study", action="append", default=[])
+    asked = parser.parse_args(sys.argv[1:])
+    try:
+        for folder in asked.study:
+            add(folder)
+    except StudyError as error:
+        raise ResultsError(str(error)) from None
+    return str(asked.results)
 
 
 def guarded(title: str, meaning: str, show: Callable[[str], None]) -> None:

@@ -49,11 +49,11 @@ class Following:
         self.left_off: tuple[Any, frozenset[str]] = (None, frozenset())
         """The state of the store of a check that ended early with its server, and the claims that it left."""
         if self.remembers:
-            token, self.known, left = recall(results)  # the last check may be that of an earlier server
-            self.token, self.left_off = (None, (token, left)) if left else (token, self.left_off)
+            token, self.known, left = recall(results, self.claims)  # the last check may be that of an earlier server
             if not self.known:
-                self.known, stand = published(results, self.claims)
-                self.token = state(results) if stand else None
+                self.known, left = published(results, self.claims)
+                token = state(results) if self.known else None
+            self.token, self.left_off = (None, (token, left)) if left else (token, self.left_off)
         self.n_done = 0
         """Number of single checks since the start: a claim that was checked twice counts twice."""
         self.to_come: set[str] = set()

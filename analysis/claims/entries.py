@@ -12,6 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 from analysis.claims.papers import OURS, Place, place, rank
 from analysis.studies.loading import studies
 from sweepkit.console.yaml_lines import read_yaml
+from sweepkit.shipped import ROOT
 
 _HERE = tuple(sorted((Path(__file__).resolve().parent / "statements").glob("*.yaml")))
 
@@ -164,12 +165,21 @@ def _entries(path: Path, study: str) -> list[Claim]:
         sets = each if isinstance(each, list) else [dict(zip(each, v, strict=True)) for v in itertools.product(*each.values())]
         for values in sets:
             filled = _filled(entry, values) | {"study": study}
+            filled["grid"] = _grid_of(path, filled.get("grid"))
             try:
                 claims.append(Claim.model_validate(filled))
             except ValidationError as error:
                 wrong = "; ".join(f"{'.'.join(map(str, e['loc']))}: {e['msg']}" for e in error.errors())
                 raise ValueError(f"{_named(path)}: claim {filled.get('id')}: {wrong}") from error
     return claims
+
+
+def _grid_of(path: Path, grid: Any) -> Any:
+    """The word for an entry's grid: the path of its file, if that lies in `grids` beside claims that are not the project's."""
+    file = path.parent / "grids" / f"{grid}.yaml"
+    if not isinstance(grid, str) or path.is_relative_to(ROOT) or not file.is_file():
+        return grid
+    return str(file.relative_to(Path.cwd()) if file.is_relative_to(Path.cwd()) else file)
 
 
 def _filled(value: Any, names: dict[str, Any]) -> Any:

@@ -11,7 +11,7 @@ from pydantic import ConfigDict, TypeAdapter, ValidationError
 
 from analysis.claims.entries import Claim
 from analysis.claims.verdict import Checked, Measured, NotMeasured, Verdict
-from analysis.claims.verdict_cache import CODE
+from analysis.claims.verdict_cache import judged_by, said
 from sweepkit.console.cache import digest
 from sweepkit.console.writing import write_whole
 from sweepkit.store.views import fetch
@@ -21,7 +21,7 @@ FILE = "verdicts.json"
 
 class _One(NamedTuple):
     claim: str
-    """A digest of the claim that was checked."""
+    """A digest of the claim that was checked, and of the code that judged it."""
     verdict: Verdict
     measured: Measured | NotMeasured
     why: str
@@ -29,7 +29,6 @@ class _One(NamedTuple):
 
 
 class _File(NamedTuple):
-    code: str
     networks: str
     verdicts: dict[str, _One]
 
@@ -38,16 +37,17 @@ _FORMAT: TypeAdapter[_File] = TypeAdapter(_File, config=ConfigDict(ser_json_inf_
 
 
 class Published(NamedTuple):
-    """Verdicts by id of their claims; `stand`: whether code and networks are those that they were checked with."""
+    """Verdicts by id of their claims, and the ids of the claims that are to be checked anew: all if the networks are others, else
+    those that say something else now or whose code is another one."""
 
     known: dict[str, Checked]
-    stand: bool
+    to_come: frozenset[str]
 
 
 def publish(results: str, checked: Iterable[Checked]) -> None:
     """Keep these verdicts with their networks, in a local directory of results."""
-    kept = {one.claim.id: _One(digest([], said(one.claim)), one.verdict, one.measured, one.why, one.sweeps) for one in checked}
-    write_whole(Path(results, FILE), _FORMAT.dump_json(_File(CODE, digest([], *finished(results)), kept)))
+    kept = {one.claim.id: _One(_names(one.claim), one.verdict, one.measured, one.why, one.sweeps) for one in checked}
+    write_whole(Path(results, FILE), _FORMAT.dump_json(_File(digest([], *finished(results)), kept)))
 
 
 def published(results: str, claims: Sequence[Claim]) -> Published:
@@ -55,24 +55,31 @@ def published(results: str, claims: Sequence[Claim]) -> Published:
 
     `claims`: all claims as they are now.
     """
+    every = frozenset(claim.id for claim in claims)
     try:
         found = _FORMAT.validate_json(Path(results, FILE).read_bytes())
     except (OSError, ValidationError):  # no such file, a bucket, or the file of another version
-        return Published({}, False)
-    known = {
-        claim.id: Checked(claim, one.verdict, one.measured, one.why, one.sweeps)
-        for claim in claims
-        if (one := found.verdicts.get(claim.id)) and one.claim == digest([], said(claim))
-    }
-    same = len(known) == len(claims) and found.code == CODE and found.networks == digest([], *finished(results))
-    return Published(known, same)
+        return Published({}, every)
+    there = [(claim, one) for claim in claims if (one := found.verdicts.get(claim.id))]
+    kept = {claim.id: (claim, one) for claim, one in there if _says(claim) == one.claim[:_SAID]}
+    known = {name: Checked(claim, one.verdict, one.measured, one.why, one.sweeps) for name, (claim, one) in kept.items()}
+    if found.networks != digest([], *finished(results)):
+        return Published(known, every)
+    return Published(known, every - {name for name, (claim, one) in kept.items() if one.claim == _names(claim)})
+
+
+_SAID = 16
+"""Digits of a digest."""
+
+
+def _says(claim: Claim) -> str:
+    return digest([], said(claim))
+
+
+def _names(claim: Claim) -> str:
+    return _says(claim) + judged_by(claim)
 
 
 def finished(results: str) -> list[str]:
     """The ids of the finished networks, in order."""
     return [cell_id for (cell_id,) in fetch(results, "SELECT cell_id FROM cells WHERE status = 'ok' ORDER BY cell_id")]
-
-
-def said(claim: Claim) -> str:
-    """A text that changes with the claim's statement, measure or bounds."""
-    return repr((claim.id, claim.says, claim.measure, claim.expected, claim.not_measured))

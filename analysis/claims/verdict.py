@@ -10,8 +10,11 @@ from sweepkit.stats import Interval
 
 Verdict = Literal["confirmed", "contradicted", "not enough data", "not measured"]
 VERDICTS: tuple[Verdict, ...] = ("confirmed", "contradicted", "not enough data", "not measured")
-JUDGES = ("analysis", "sweepkit/declarations", "sweepkit/stats", "sweepkit/store")
-"""Packages whose code a verdict depends on, besides the networks."""
+JUDGES = (
+    "analysis/claims", "analysis/data", "analysis/overlays", "analysis/scaling", "analysis/studies", "analysis/theory",
+    "sweepkit/declarations", "sweepkit/stats", "sweepkit/store", "sweepkit/strings",
+)  # fmt: skip
+"""Rooms of the core whose code a verdict depends on, besides the networks and its study."""
 
 
 class Again(NamedTuple):

@@ -17,6 +17,7 @@ from sweepkit.console.terminal import stop, told
 from sweepkit.console.words import counted, listed, nearest
 from sweepkit.console.writing import check_folder
 from sweepkit.extras import require
+from sweepkit.options import Studies
 
 if TYPE_CHECKING:
     from analysis.figures.drawn import Titled
@@ -109,6 +110,7 @@ def figures(
     ] = None,
     height: Annotated[int | None, typer.Option(min=LEAST, max=MOST, metavar="PIXELS", help="Height of a panel.")] = None,
     results: Annotated[str, typer.Option(metavar="DIR_OR_URI", help="Where results are stored.")] = "results",
+    study: Studies = None,
     out: Annotated[
         Path, typer.Option(metavar="DIR|FILE", help="The folder of the four files, or one of them, such as paper.pdf.")
     ] = Path("figures"),

@@ -30,7 +30,7 @@ NODES = 8
 """Points between two evaluations over which the theory of a mean since the evaluation before is averaged."""
 FINE = 100
 """Points of a smooth curve of theory."""
-SPAN = 4
+SPAN = 8
 """An axis is logarithmic if its ends are further apart than this factor."""
 
 

@@ -11,6 +11,7 @@ from sweepkit.console.streams import run_and_leave
 from sweepkit.console.terminal import stop, told
 from sweepkit.console.writing import check_file, write_whole
 from sweepkit.extras import require
+from sweepkit.options import Studies
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
 
@@ -22,6 +23,7 @@ def report(
     ] = None,
     out: Annotated[Path, typer.Option(metavar="FILE", help="The file to write.")] = Path("report.html"),
     results: Annotated[str, typer.Option(metavar="DIR_OR_URI", help="Where results are stored.")] = "results",
+    study: Studies = None,
     wait: Annotated[bool, typer.Option(help="Compute theory that takes minutes and is not kept on disk yet.")] = True,
     quiet: Annotated[bool, typer.Option("-q", "--quiet", help="Say nothing but errors.")] = False,
 ) -> None:

@@ -51,21 +51,26 @@ def build(
     say("putting the claims to the test ...")
     judged = claims(results, wanted)
     drawn = figures(results, wanted, compute, say)
-    environment = Environment(
+    title = f"Sweep{'s' * (len(wanted) > 1)} {listed(wanted)}" if wanted else "Sweeps beside the theory"
+    return environment(results).get_template("report.html").render(
+        title=title, facts=about, papers=PAPERS, few=FEW, own=own, opened=len(own) <= OPEN, whole=wanted is None,
+        claims=judged, figures=drawn,
+    )  # fmt: skip
+
+
+def environment(results: str) -> Environment:
+    """The templates of reports, with the filters that they use."""
+    found = Environment(
         loader=FileSystemLoader(Path(__file__).parent / "templates"), autoescape=True, undefined=StrictUndefined,
         trim_blocks=True, lstrip_blocks=True,
     )  # fmt: skip
-    environment.filters |= {
+    found.filters |= {
         "command": command,
         "number": _number, "with_interval": with_interval, "advice": lambda one: advice(one, results), 
         "code": lambda text: Markup(as_html(text)),
         "duration": duration, "origins": described_origins, "commit": brief, "anchor": _anchor,
     }  # fmt: skip
-    title = f"Sweep{'s' * (len(wanted) > 1)} {listed(wanted)}" if wanted else "Sweeps beside the theory"
-    return environment.get_template("report.html").render(
-        title=title, facts=about, papers=PAPERS, few=FEW, own=own, opened=len(own) <= OPEN, whole=wanted is None,
-        claims=judged, figures=drawn,
-    )  # fmt: skip
+    return found
 
 
 def _number(value: float | None) -> str:

@@ -1,12 +1,13 @@
 """The part of a report about the papers: claims and figures that the networks have data for, and those that have none."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
-from analysis.claims.check import check, load_claims
+from analysis.claims.check import load_claims
 from analysis.claims.entries import Claim
 from analysis.claims.networks_used import NONE_HERE, with_networks
 from analysis.claims.verdict import VERDICTS, Checked, Measured, NotMeasured, Verdict
+from analysis.claims.verdict_cache import checked
 from analysis.data.measures import measures
 from analysis.figures.drawn import Drawn, Figure, Missing
 from analysis.figures.registry import FIGURES
@@ -41,23 +42,23 @@ class Figures(NamedTuple):
     without: list[tuple[Figure, str]]
 
 
-def claims(results: str, sweeps: Sequence[str] | None) -> Claims:
-    """The claims about networks of these sweeps (None: of any), judged by all networks of the store. Only a report of a whole
-    store holds claims on simulations."""
-    every = load_claims(known_measures=measures(results))
+def claims(results: str, sweeps: Sequence[str] | None, study: str | None = None) -> Claims:
+    """The claims about networks of these sweeps (None: of any), of all studies or of one, judged by all networks of the store.
+    Only a report of a whole store, or of a study, holds claims on simulations."""
+    every = load_claims(known_measures=measures(results), study=study)
     if sweeps is not None:
         every = [claim for claim in every if claim.grid is not None]
     concerned = with_networks(results, [claim for claim in every if claim.measure], sweeps)
     measurable = [claim for claim in every if claim.id in concerned or (claim.grid is None and not claim.not_measured)]
-    verdicts = {one.claim.id: one for one in check(results, measurable)}
-    checked = [verdicts.get(claim.id) or _without(claim) for claim in every]
-    with_data = [one for one in checked if isinstance(one.measured, Measured)]
+    verdicts = {one.claim.id: one for one in checked(results, measurable, None)}
+    found = [verdicts.get(claim.id) or _without(claim) for claim in every]
+    with_data = [one for one in found if isinstance(one.measured, Measured)]
     topics = list(dict.fromkeys(one.claim.topic for one in with_data))
     return Claims(
         {topic: [one for one in with_data if one.claim.topic == topic] for topic in topics},
         _counts(one for one in with_data if one.claim.grid is not None),
         _counts(one for one in with_data if one.claim.grid is None),
-        [one for one in checked if not isinstance(one.measured, Measured)],
+        [one for one in found if not isinstance(one.measured, Measured)],
     )
 
 
@@ -72,12 +73,18 @@ def _counts(checked: Iterator[Checked]) -> dict[Verdict, int]:
     return {verdict: verdicts.count(verdict) for verdict in VERDICTS if verdict in verdicts}
 
 
-def figures(results: str, sweeps: Sequence[str] | None, compute: Compute, say: Callable[[str], None]) -> Figures:
-    """The figures of the papers, from the networks of each of these sweeps, or from those of the whole store."""
+def figures(
+    results: str,
+    sweeps: Sequence[str] | None,
+    compute: Compute,
+    say: Callable[[str], None],
+    among: Iterable[Figure] | None = None,
+) -> Figures:
+    """The figures (by default all), from the networks of each of these sweeps, or from those of the whole store."""
     drawn: list[OfPaper] = []
     of_theory: list[OfPaper] = []
     without: list[tuple[Figure, str]] = []
-    for figure in FIGURES.values():
+    for figure in FIGURES.values() if among is None else among:
         if sweeps is not None and not figure.grids:
             continue
         lost = ""

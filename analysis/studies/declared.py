@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from pydantic import Field
+from pydantic import ConfigDict, Field
 from pydantic.dataclasses import dataclass
 
 from analysis.studies.along import Along
@@ -11,7 +11,7 @@ LAST = 100
 """The place of a study that says none."""
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, config=ConfigDict(extra="forbid"))
 class Declared:
     """The fields of `analysis.study.Study`."""
 

@@ -60,8 +60,6 @@ def part(folder: Path, name: str) -> ModuleType | None:
         theory_digest(folder)
     try:
         return import_module(f"{known.__name__}.{folder.name}.{name}")
-    except StudyError:
-        raise
     except Exception as error:
         raise StudyError(_told(folder, error)) from error
 
@@ -72,7 +70,11 @@ def _told(folder: Path, error: Exception) -> str:
         return f"{error.filename}:{error.lineno}: not Python: {error.msg}"
     passed = [frame for frame in traceback.extract_tb(error.__traceback__) if Path(frame.filename).is_relative_to(folder)]
     where = f"{passed[-1].filename}:{passed[-1].lineno}" if passed else str(folder)
-    said = pydantic_reason(error) if isinstance(error, ValidationError) else f"{type(error).__name__}: {error}"
+    if isinstance(error, StudyError) and str(folder) in str(error):  # of a file that this one imports
+        return str(error)
+    said = f"{type(error).__name__}: {error}"
+    if isinstance(error, StudyError | ValidationError):
+        said = str(error) if isinstance(error, StudyError) else pydantic_reason(error)
     return f"{where}: {said}"
 
 
@@ -80,20 +82,17 @@ def _told(folder: Path, error: Exception) -> str:
 def theory_digest(folder: Path) -> str:
     """Names the theory of the study in this folder and of those that it needs: `theory.py`, or the files of the folder `theory`.
     Whatever is kept of its values belongs to this text; other files of the study may change without loss."""
-    return _digest(folder, "theory")
+    needed = [theory_digest(folders()[name]) for name in _declared(folder).needs]
+    return digest([*folder.glob("theory.py"), *folder.glob("theory/**/*.py")], folder.name, *needed)
 
 
 @cache
 def judging_digest(folder: Path) -> str:
-    """Names what the verdicts of the study in this folder depend on, besides the core: its theory, kinds of measurement and
-    claims, and those of the studies that it needs."""
-    return _digest(folder, "theory", "kinds", "claims")
-
-
-def _digest(folder: Path, *parts: str) -> str:
-    needed = [_digest(folders()[name], *parts) for name in _declared(folder).needs]
-    files = [file for part in parts for file in (*folder.glob(f"{part}.*"), *folder.glob(f"{part}/**/*.py"))]
-    return digest([file for file in files if file.suffix in (".py", ".yaml")], folder.name, *needed)
+    """Names the code that verdicts of the study in this folder depend on, besides the core's: its modules but for figures and
+    tests, and those of the studies that it needs."""
+    needed = [judging_digest(folders()[name]) for name in _declared(folder).needs]
+    files = [file for file in folder.rglob("*.py") if file.name not in (FILE, "figures.py") and not file.name.startswith("test_")]
+    return digest([file for file in files if "grids" not in file.parts], folder.name, *needed)
 
 
 def study_of(module: str) -> Path | None:

@@ -9,8 +9,9 @@ from rich.console import Console
 
 from sweepkit.console.commands import documented
 from sweepkit.console.streams import run_and_leave
-from sweepkit.console.terminal import stop, told
+from sweepkit.console.terminal import stop
 from sweepkit.console.writing import check_file, write_whole
+from sweepkit.options import Studies
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
 PAGE, README = Path("docs/verdicts.md"), Path("README.md")
@@ -27,6 +28,7 @@ def verdicts(
     out: Annotated[
         Path | None, typer.Option(metavar="FILE", help=f"The page to write. Default: {PAGE} for {EVIDENCE}, else verdicts.md.")
     ] = None,
+    study: Studies = None,
     quiet: Annotated[bool, typer.Option("-q", "--quiet", help="Say nothing but errors.")] = False,
 ) -> None:
     """Check all claims and write the page.
@@ -34,10 +36,11 @@ def verdicts(
     Its counts by paper also go into README.md, between its two lines <!-- verdicts -->, unless --out names another page, as it
     must for other networks. The app shows the verdicts without another check; those of evidence/ are kept with its networks.
     """
-    from analysis.claims.check import check
+    from analysis.claims.check import load_claims
     from analysis.claims.published import publish
-    from analysis.claims.verdict_cache import remember
-    from analysis.data.source import ResultsError, existing, state
+    from analysis.claims.verdict_cache import checked
+    from analysis.data.measures import measures
+    from analysis.data.source import ResultsError, existing
     from analysis.verdicts.page import page
     from analysis.verdicts.summary import by_paper, summary_in, with_summary
 
@@ -52,15 +55,13 @@ def verdicts(
         if out == PAGE:
             summary_in(README.read_text(), str(README))  # before the check, which takes a minute
         existing(results)
-        if not quiet:
-            told(f"putting the claims to the test on {results} ...")
         with documented():  # the page says the same whoever makes it
-            token, checked = state(results), check(results)
-            remember(results, token, {one.claim.id: one for one in checked})
-            text, short = page(checked, results, datetime.now(UTC).date(), is_ours=results == EVIDENCE)
+            words = None if quiet else f"putting the claims to the test on {results}"
+            found = checked(results, load_claims(known_measures=measures(results)), words)
+            text, short = page(found, results, datetime.now(UTC).date(), is_ours=results == EVIDENCE)
         write_whole(out, text)
         if out == PAGE:
-            publish(results, checked)
+            publish(results, found)
             write_whole(README, with_summary(README.read_text(), by_paper(short), str(README)))
     except (ResultsError, ValueError) as error:  # ValueError: an entry of a claims file, or a README without markers
         stop(str(error))

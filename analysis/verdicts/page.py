@@ -7,8 +7,9 @@ from itertools import groupby
 from analysis.claims.check import advice
 from analysis.claims.entries import Claim
 from analysis.claims.papers import OURS, PAPERS
-from analysis.claims.published import finished, said
+from analysis.claims.published import finished
 from analysis.claims.verdict import JUDGES, Checked, Measured
+from analysis.claims.verdict_cache import said
 from analysis.verdicts.summary import MARKER, summary
 from sweepkit import FOLDER
 from sweepkit.console.cache import digest

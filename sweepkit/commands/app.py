@@ -9,6 +9,7 @@ import typer
 from sweepkit import FOLDER
 from sweepkit.console.terminal import stop, told
 from sweepkit.extras import require
+from sweepkit.options import Studies
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
 PAGE = FOLDER / "app" / "main.py"
@@ -17,6 +18,7 @@ PAGE = FOLDER / "app" / "main.py"
 @app.command()
 def pages(
     results: Annotated[str, typer.Option(metavar="DIR_OR_URI", help="Where the results are.")] = "results",
+    study: Studies = None,
     port: Annotated[
         int | None, typer.Option(min=1, max=65535, help="The port of the server. Default: the first free one from 8501 on.")
     ] = None,

@@ -15,6 +15,7 @@ FORMS: Mapping[str, tuple[str, ...]] = {
     "figure": ("python", "-m", "analysis.figures"),
     "report": ("python", "-m", "analysis.report"),
     "verdicts": ("python", "-m", "analysis.verdicts"),
+    "study": ("python", "-m", "sweepkit.commands.study"),
     "app": ("streamlit", "run"),
     "store": ("python", "-m", "orchestrator.store"),
     "launch": ("python", "-m", "orchestrator.launch"),
@@ -26,13 +27,22 @@ ENTRY = "SWEEP_ENTRY"
 words where no one typed it."""
 
 
+STUDIES = "SWEEP_STUDIES"
+"""The variable of the environment that lists folders of studies, separated as in PATH (`sweepkit.studies`)."""
+TAKE_STUDIES = ("figure", "report", "verdicts", "app")
+"""The subcommands with an option --study."""
+
+
 def where(results: str) -> list[str]:
     """`--results DIR`, or nothing for the default directory."""
     return [] if Path(results).absolute() == Path("results").absolute() else ["--results", results]
 
 
 def words(name: str, *more: str) -> list[str]:
-    """The words that start a subcommand of `sweep`: `words("store", "status")`."""
+    """The words that start a subcommand of `sweep`: `words("store", "status")`. They name the studies that this process knows
+    besides those of the project."""
+    if name in TAKE_STUDIES:
+        more = (*more, *(word for folder in _studies() for word in ("--study", folder)))
     if os.environ.get(ENTRY):
         return ["sweep", name, *more]
     if name == "app":  # the script stands between Streamlit's own words and those of the app
@@ -41,6 +51,11 @@ def words(name: str, *more: str) -> list[str]:
         return [*FORMS[name], str(shown), *(["--", *more] if more else [])]
     form = FORMS[name]
     return [*form[:3], *more, *form[3:]]  # arguments before options, as the documentation has them
+
+
+def _studies() -> Iterator[str]:
+    for folder in filter(None, os.environ.get(STUDIES, "").split(os.pathsep)):
+        yield str(Path(folder).relative_to(Path.cwd()) if Path(folder).is_relative_to(Path.cwd()) else folder)
 
 
 def command(name: str, *more: str) -> str:

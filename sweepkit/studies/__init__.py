@@ -14,16 +14,17 @@ from importlib.util import find_spec
 from pathlib import Path
 from types import ModuleType
 
+from sweepkit.console.commands import STUDIES
 from sweepkit.console.errors import PlainError
 from sweepkit.shipped import ROOT
 
 OURS = ROOT / "studies"
 """The folder of the project's own studies."""
 __path__ = [*dict.fromkeys((*__path__, str(OURS)))]
-NAMED = "SWEEP_STUDIES"
-"""The environment's list of further folders, separated as in PATH: processes that this one starts know them, too."""
 GROUP = "sweep.studies"
 """The entry points by which installed packages name their studies, as `my_law = "my_package.my_law"`."""
+NAME = r"[a-z]\w*"
+"""What a study may be called."""
 FILE = "study.py"
 """The file that makes a folder a study."""
 
@@ -34,7 +35,7 @@ class StudyError(PlainError, ValueError):
 
 def folders() -> dict[str, Path]:
     """The folder of each study by its name. StudyError if two have one name."""
-    return dict(_folders(os.environ.get(NAMED, "")))
+    return dict(_folders(os.environ.get(STUDIES, "")))
 
 
 @cache
@@ -52,7 +53,7 @@ def add(folder: str | os.PathLike[str]) -> str:
     known = folders()
     _check(path, known)
     if known.get(path.name) != path:
-        os.environ[NAMED] = os.pathsep.join(filter(None, (os.environ.get(NAMED), str(path))))
+        os.environ[STUDIES] = os.pathsep.join(filter(None, (os.environ.get(STUDIES), str(path))))
         _place(path)
     return path.name
 
@@ -72,7 +73,7 @@ def _check(folder: Path, known: dict[str, Path]) -> None:
         raise StudyError(f"no folder {folder}: name the folder of a study, or one of {', '.join(known)}")
     if not (folder / FILE).is_file():
         raise StudyError(f"{folder} is no study, as it has no {FILE}; `sweep study new {folder.name}` makes one")
-    if not re.fullmatch(r"[a-z]\w*", folder.name, re.ASCII):
+    if not re.fullmatch(NAME, folder.name, re.ASCII):
         raise StudyError(f"{folder}: a study is named by its folder, in small letters, digits and _: rename {folder.name!r}")
     if known.get(folder.name, folder) != folder:
         raise StudyError(f"{folder} and {known[folder.name]} are two studies of one name: rename a folder")
@@ -88,5 +89,5 @@ def _place(folder: Path) -> None:
         setattr(sys.modules[__name__], folder.name, package)
 
 
-for _folder in (*_installed(), *_split(os.environ.get(NAMED, ""))):
+for _folder in (*_installed(), *_split(os.environ.get(STUDIES, ""))):
     _place(_folder)

@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from analysis.claims import published as published_of
+from analysis.claims import verdict_cache
 from analysis.claims.background_check import Following
 from analysis.claims.check import load_claims
 from analysis.claims.published import FILE, publish, published
@@ -45,7 +45,7 @@ def test_a_server_shows_them_without_a_check(results):
 def test_other_code_and_other_networks_check_them_anew_and_show_them_until_then(results, changed, monkeypatch):
     publish(results, verdicts())
     if changed == "code":
-        monkeypatch.setattr(published_of, "CODE", "edited")
+        monkeypatch.setattr(verdict_cache, "CODE", "edited")
     else:
         Store(results).commit("another", [row("another", seed=77)])
     new = Following(results)
@@ -59,8 +59,8 @@ def test_other_code_and_other_networks_check_them_anew_and_show_them_until_then(
 def test_a_claim_that_says_something_else_now_has_no_verdict_yet(results):
     publish(results, verdicts())
     first, *others = load_claims()
-    known, stand = published(results, [first.model_copy(update={"says": "else"}), *others])
-    assert first.id not in known and len(known) == len(others) and not stand
+    known, to_come = published(results, [first.model_copy(update={"says": "else"}), *others])
+    assert first.id not in known and len(known) == len(others) and to_come == {first.id}
 
 
 @pytest.mark.parametrize("content", [None, b"", b'{"code": 1}', b"\xff"])
@@ -68,8 +68,9 @@ def test_a_file_that_is_not_there_or_cannot_be_read_brings_none(results, content
     if content is not None:
         with open(f"{results}/{FILE}", "wb") as file:
             file.write(content)
-    assert published(results, load_claims()) == ({}, False)
-    assert published("s3://bucket/results", load_claims()) == ({}, False)
+    every = {claim.id for claim in load_claims()}
+    assert published(results, load_claims()) == ({}, every)
+    assert published("s3://bucket/results", load_claims()) == ({}, every)
 
 
 def test_the_evidence_brings_the_verdicts_of_the_page():

@@ -4,6 +4,7 @@ import threading
 
 from analysis.overlays import waiting
 from analysis.overlays.overlays import Later
+from sweepkit.console import progress
 
 
 def test_a_long_point_is_reported_while_it_is_computed(monkeypatch):
@@ -11,25 +12,25 @@ def test_a_long_point_is_reported_while_it_is_computed(monkeypatch):
 
     def told(text):
         said.append(text)
-        if "of 2 points computed" in text:
+        if ": 1 of 2" in text:
             reported.set()
 
     def slow():
         assert reported.wait(30)
         return 0.5
 
-    monkeypatch.setattr(waiting, "told", told)
-    monkeypatch.setattr(waiting, "EVERY_S", 0.01)
+    monkeypatch.setattr(progress, "told", told)
+    monkeypatch.setattr(progress, "EVERY_S", 0.01)
     waiting.computed([Later("a", lambda: 0.5), Later("b", slow)])
-    assert said[0].startswith("computing theory of 2 points")
-    assert any(line.startswith("theory of 1 of 2 points computed, 0 s") for line in said)
+    words = "theory of 2 points, which is kept on disk (--no-wait leaves it out)"
+    assert said[0] == f"{words} ..." and f"{words}: 1 of 2, 0 s" in said
 
 
 def test_nothing_more_is_said_once_it_is_computed(monkeypatch):
     said = []
-    monkeypatch.setattr(waiting, "told", said.append)
+    monkeypatch.setattr(progress, "told", said.append)
     waiting.computed([Later("a", lambda: 0.5)])
-    assert said == ["computing theory of 1 point, which is kept on disk (--no-wait leaves it out) ..."]
+    assert said == ["theory of 1 point, which is kept on disk (--no-wait leaves it out) ..."]
 
 
 def test_a_single_point_that_is_left_out_is_one_point(monkeypatch):

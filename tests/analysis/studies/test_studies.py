@@ -1,0 +1,307 @@
+"""Studies from their folders: what they bring, what is wrong with them in words, and what an edit forgets."""
+
+import hashlib
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from analysis import Study
+from analysis.claims.check import load_claims
+from analysis.claims.kinds import KINDS
+from analysis.claims.verdict import JUDGES
+from analysis.claims.verdict_cache import judged_by
+from analysis.figures.registry import FIGURES
+from analysis.overlays.overlays import beside
+from analysis.overlays.registry import THEORIES
+from analysis.studies import loading
+from analysis.study import theory
+from analysis.theory.cache import is_kept, kept
+from sweepkit.console.commands import STUDIES
+from sweepkit.shipped import ROOT, grid_file
+from sweepkit.studies import StudyError, folders
+
+STUDY = """from analysis.study import Along, Case, Study
+
+STUDY = Study(title="Mine", grids=("{name}",), figures=(
+    Along("{name}_figure", "test_mse", x="P", title="Mine", cases=(Case("a", {{"task": "hermite"}}, by="d", theory="{theory}"),)),
+))
+"""
+THEORY = """from analysis.study import theory
+
+
+@theory("theory of {name}", metric=["test_mse", "final_train_loss"], of={{"task": "hermite", "d": [4, 8], "P": {{"at_most": 9}}}})
+def error(d: int, P: int) -> float:
+    return P / d
+
+
+def slow(d):
+    return d * {factor}
+"""
+KIND = """from analysis.study import NotMeasured, kind
+
+
+@kind
+def kind_of_{name}(results: str, measure: str) -> NotMeasured:
+    return NotMeasured("never")
+"""
+CLAIMS = """claims:
+  - id: {name}-a
+    topic: Mine
+    source: mine
+    says: It is 1.
+    grid: {name}
+    measure: {{kind: kind_of_{name}, measure: test_mse}}
+    expected: {{at_most: 1}}
+    because: so
+"""
+GRID = (
+    "sweep: {name}\ngrids: [{{task: hermite, degree: 1, network: linear1, training: ridge, ridge: 0.1, d: 4, P: 2, seed: 0}}]\n"
+)
+
+
+FROM, AS = "from analysis.study import", "STUDY = Study(title='a'"
+"""Beginnings of lines in study.py."""
+NONE = "metric='test_mse', of={}"
+
+
+@pytest.fixture(autouse=True)
+def no_others(monkeypatch):
+    """What a test names is known to this test alone."""
+    monkeypatch.setenv(STUDIES, "")
+
+
+def made(folder: Path, **files: str) -> Path:
+    """A study with these files in place of the usual ones; None leaves one out."""
+    usual = {"study.py": STUDY, "theory.py": THEORY, "kinds.py": KIND, "claims.yaml": CLAIMS, f"grids/{folder.name}.yaml": GRID}
+    (folder / "grids").mkdir(parents=True)
+    for name, text in (usual | files).items():
+        if text is not None:
+            (folder / name).write_text(text.format(name=folder.name, theory="error", factor=2) if "{name}" in text else text)
+    return folder
+
+
+def test_a_folder_anywhere_brings_theory_a_figure_a_kind_and_claims(tmp_path):
+    study = Study.load(made(tmp_path / "elsewhere"))
+    assert (study.name, study.title, study.theory.error(d=4, P=2)) == ("elsewhere", "Mine", 0.5)
+    assert FIGURES["elsewhere_figure"].title == "Mine" and "kind_of_elsewhere" in KINDS
+    (claim,) = load_claims(study="elsewhere")
+    assert claim.grid == str(study.grid_file("elsewhere"))
+    assert [one.name for one in THEORIES.values() if one.study == "elsewhere"] == ["theory of elsewhere"]
+    rows = pd.DataFrame({"task": "hermite", "d": [4, 4, 16, 4], "P": [2, 8, 2, 10], "momentum": [None, 0.0, None, None]})
+    said = beside(rows, "final_train_loss", only=["theory of elsewhere"]).values
+    assert dict(zip(said["point"], said["value"], strict=True)) == {0: 0.5, 1: 2.0}
+
+
+def test_it_does_not_speak_of_momentum_unless_it_says_so():
+    @theory("m", metric="test_mse", of={"task": "hermite"})
+    def plain(d):
+        return d
+
+    @theory("m", metric="test_mse", of={"task": "hermite", "momentum": [0, 0.9]})
+    def with_momentum(d):
+        return d
+
+    rows = pd.DataFrame({"task": "hermite", "d": [4, 4], "momentum": [None, 0.9]})
+    about = [function.theories[0].about.speaks_of(rows).tolist() for function in (plain, with_momentum)]
+    assert about == [[True, False], [False, True]]
+
+
+def test_nothing_of_a_folder_is_run_unless_it_is_named(tmp_path, monkeypatch):
+    made(tmp_path / "beside", **{"study.py": "raise RuntimeError"})
+    monkeypatch.chdir(tmp_path)
+    assert "beside" not in folders() and loading.studies()
+
+
+def test_another_process_knows_it_by_its_name(tmp_path):
+    Study.load(made(tmp_path / "told"))
+    code = """from analysis.figures.registry import FIGURES
+from sweepkit.studies.told.theory import error
+print(error(4, 2), 'told_figure' in FIGURES)"""
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, env=os.environ, capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["0.5", "True"]
+
+
+def test_two_of_one_name_are_refused(tmp_path):
+    Study.load(made(tmp_path / "one" / "twin"))
+    with pytest.raises(StudyError, match="two studies of one name"):
+        Study.load(made(tmp_path / "two" / "twin"))
+    with pytest.raises(StudyError, match="two studies of one name"):
+        Study.load(made(tmp_path / "one_third"))
+
+
+@pytest.mark.parametrize(
+    ("files", "said"),
+    [
+        ({"study.py": None}, "is no study, as it has no study.py"),
+        ({"study.py": "STUDY = 1"}, "study.py: it must hold STUDY = Study"),
+        ({"study.py": "x = (\n"}, "study.py:1: not Python"),
+        ({"study.py": "\n1 / 0"}, "study.py:2: ZeroDivisionError"),
+        (
+            {"study.py": f"{FROM} Study\n{AS}, grid='b')"},
+            "study.py:2: grid: Unexpected keyword argument",
+        ),
+        (
+            {"study.py": f"{FROM} Study\n{AS}, grids='b')"},
+            "study.py:2: grids: Input should be a valid tuple",
+        ),
+        (
+            {"study.py": f"{FROM} Study\n{AS}, grids=('wrong3',))"},
+            "grids: no 'wrong3'; did you mean 'wrong",
+        ),
+        ({"study.py": f"{FROM} Study\n{AS}, needs=('one_thrid',))"}, "did you mean 'one_third'"),
+    ],
+)
+def test_what_is_wrong_with_study_py_is_told_with_its_place(tmp_path, files, said, request):
+    folder = tmp_path / f"wrong{request.node.callspec.indices['files']}"
+    with pytest.raises(StudyError) as told:
+        Study.load(made(folder, **files))
+    assert said in str(told.value) and str(folder) in str(told.value)
+
+
+@pytest.mark.parametrize(
+    ("files", "said"),
+    [
+        ({"theory.py": "\n\nraise OSError('no')"}, "theory.py:3: OSError: no"),
+        ({"theory.py": f"{FROM} theory\n@theory('a', metric='test_mse', of=3)\ndef e(d): ..."}, "theory.py:2: theory 'a': of = 3"),
+        ({"theory.py": f"{FROM} theory\n@theory('a', {NONE})\ndef error(*d): ..."}, "each argument must be the name of a key"),
+        ({"theory.py": "def other(d): ..."}, "case 'a': theory 'error' is no function of theory.py"),
+        ({"theory.py": "def error(d, P, width): ..."}, "no value of its argument 'width'"),
+        ({"theory.py": f"{FROM} theory\n@theory('ridge regression', {NONE})\ndef error(d): ..."}, "is there twice"),
+        ({"kinds.py": f"{FROM} kind\n@kind\ndef mean(results): ..."}, "kind 'mean' is there already"),
+        ({"figures.py": f"{FROM} Figure\nA = Figure('Balance', 't', 's', (), None)"}, "figure 'Balance' is there already"),
+    ],
+)  # fmt: skip
+def test_what_is_wrong_with_its_other_files_is_told(tmp_path, files, said, request):
+    folder = made(tmp_path / f"bad{request.node.callspec.indices['files']}", **files)
+    Study.load(folder)
+    with pytest.raises(StudyError) as told:
+        list(THEORIES), list(KINDS), list(FIGURES)
+    assert said in str(told.value), told.value
+
+
+def test_a_name_that_is_no_study_tells_the_nearest():
+    with pytest.raises(StudyError, match="no study 'one_thrid'; did you mean 'one_third'"):
+        Study.load("one_thrid")
+    with pytest.raises(StudyError, match="no folder"):
+        Study.load("there/is/none")
+
+
+def digests(folder):
+    for function in (loading.theory_digest, loading.judging_digest):
+        function.cache_clear()
+    return loading.theory_digest(folder), loading.judging_digest(folder)
+
+
+@pytest.mark.parametrize(
+    ("file", "theory_stays", "verdicts_stay"),
+    [
+        ("theory.py", False, False),
+        ("kinds.py", True, False),
+        ("figures.py", True, True),
+        ("README.md", True, True),
+        ("test_a.py", True, True),
+    ],
+)
+def test_an_edit_forgets_what_depends_on_it_alone(tmp_path, file, theory_stays, verdicts_stay):
+    folder = made(tmp_path / f"edited_{file[:3].lower()}")
+    Study.load(folder)
+    other = folders()["one_third"]
+    (before, judged), others = digests(folder), digests(other)
+    with (folder / file).open("a") as text:
+        text.write("\n# more\n")
+    (after, judged_after), others_after = digests(folder), digests(other)
+    assert ((before == after), (judged == judged_after)) == (theory_stays, verdicts_stay) and others == others_after
+
+
+def test_an_edit_of_what_a_study_needs_forgets_its_values_too(tmp_path):
+    needed = made(tmp_path / "needed")
+    Study.load(needed)
+    needing = made(
+        tmp_path / "needing",
+        **{"study.py": f"{FROM} Study\n{AS}, needs=('needed',))", "claims.yaml": None},
+    )
+    Study.load(needing)
+    before = digests(needing)
+    (needed / "theory.py").write_text("x = 1")
+    assert all(old != new for old, new in zip(before, digests(needing), strict=True))
+
+
+def test_kept_values_of_a_study_are_its_own(tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    folder = made(tmp_path / "keeping")
+    slow = Study.load(folder).theory.slow
+    assert kept(slow, 3) == 6 and is_kept(slow, 3)
+    (folder / "theory.py").write_text(THEORY.format(name="keeping", factor=5))
+    digests(folder)  # as a process that starts now
+    assert not is_kept(slow, 3)
+
+
+def test_a_verdict_depends_on_its_study_and_on_that_of_its_theory():
+    claims = {claim.id: claim for claim in load_claims()}
+    before = {name: judged_by(claim) for name, claim in claims.items()}
+    changed = folders()["ridge"]
+    with pytest.MonkeyPatch.context() as patch:
+        digest = loading.judging_digest
+        patch.setattr("analysis.claims.verdict_cache.judging_digest", lambda folder: "x" if folder == changed else digest(folder))
+        other = {name for name, claim in claims.items() if judged_by(claim) != before[name]}
+    assert other == {name for name, claim in claims.items() if claim.study == "ridge"} != set()
+
+
+def test_all_that_judges_is_in_the_rooms_whose_code_names_verdicts():
+    """Charts are loaded with what measures, and draw only."""
+    code = """import sys, analysis.claims.check as _
+from analysis.claims.kinds import KINDS; from analysis.overlays.registry import THEORIES; list(KINDS), list(THEORIES)
+print(*(name for name in sys.modules if name.split(".")[0] in ("analysis", "sweepkit")))"""
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
+    rooms = {"/".join(name.split(".")[:2]) for name in done.stdout.split()}
+    apart = {
+        "analysis",
+        "analysis/study",
+        "analysis/charts",
+        "sweepkit",
+        "sweepkit/console",
+        "sweepkit/shipped",
+        "sweepkit/studies",
+    }
+    assert rooms <= {*JUDGES, *apart}, rooms - {*JUDGES, *apart}
+
+
+def test_a_study_is_one_folder_of_few_files_and_needs_no_other_but_those_it_names():
+    for study in loading.studies():
+        files = [
+            file
+            for file in study.folder.rglob("*")
+            if file.is_file() and "__pycache__" not in file.parts and "grids" not in file.parts
+        ]
+        assert len(files) <= 8, (study.name, files)
+        assert (study.folder / "README.md").is_file() and study.claims_file and study.grids
+        for file in study.folder.rglob("*.py"):
+            text = file.read_text()
+            for name in folders():
+                if name != study.name and (f"from ..{name}" in text or f"from .. import {name}" in text):
+                    assert name in study.needs, f"{file} imports {name}"
+
+
+def test_own_files_of_grids_stay_byte_by_byte():
+    """Their digests are part of the ids of stored networks."""
+    file = folders()["denoising"] / "grids/denoising.py"
+    assert hashlib.sha256(file.read_bytes()).hexdigest() == "1f74b2cb16bc0f6ccd870f461c0131813685fb2ee6dc5ea8f89786335e575b34"
+    assert (
+        hashlib.sha256((ROOT / "examples/parity.py").read_bytes()).hexdigest()
+        == "4f6af91b5cdf2c18700a15ee91980ba680cf28c49688324ea2e5ada2b1297b5d"
+    )
+
+
+def test_grids_of_studies_are_found_by_their_stems():
+    for study in loading.studies():
+        assert all(grid_file(grid) == study.grid_file(grid) for grid in study.grids)
+
+
+def test_the_core_imports_no_study():
+    for room in ("analysis", "app", "orchestrator", "sweepkit", "trainables"):
+        for file in (ROOT / room).rglob("*.py"):
+            assert "sweepkit.studies." not in file.read_text().replace("`sweepkit.studies.", ""), file
