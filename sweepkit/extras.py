@@ -1,6 +1,7 @@
 """The extras of an installation: packages that training, figures, the app and buckets need and reading results does not."""
 
 import json
+import sys
 from importlib.metadata import PackageNotFoundError, distribution
 from importlib.util import find_spec
 from typing import NamedTuple
@@ -56,4 +57,6 @@ def _installed_by(extra: str) -> str:
         origin = {}
     path = unquote(urlsplit(origin.get("url", "")).path) if origin.get("url", "").startswith("file:") else ""
     editable = "-e " if origin.get("dir_info", {}).get("editable") else ""
-    return f"python -m pip install {editable}'{path or f'sweepkit-{__version__}-py3-none-any.whl'}[{extra}]'"
+    installer = "python -m pip" if find_spec("pip") else "uv pip"  # uv's environments have no pip
+    at = "" if find_spec("pip") else f"--python {sys.executable} "
+    return f"{installer} install {at}{editable}'{path or f'sweepkit-{__version__}-py3-none-any.whl'}[{extra}]'"

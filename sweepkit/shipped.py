@@ -18,11 +18,13 @@ def grids() -> dict[str, Path]:
 
 
 def grid_file(name: str) -> Path | None:
-    """The file of the grid that a person names by its stem, or by `grids/NAME.yaml` from another folder's history. None for the
-    path of a file elsewhere, which is another grid, whatever its name."""
-    path = Path(name)
-    by_path = path.parent == Path("grids") and path.suffix == ".yaml"
-    return grids().get(path.stem) if by_path or name == path.stem else None
+    """The file of the grid that a person names by its stem, by its path in a clone, such as `examples/NAME.yaml`, or by
+    `grids/NAME.yaml`, where it was before there were studies. None for the path of a file elsewhere, which is another grid,
+    whatever its name."""
+    path, held = Path(name), grids().get(Path(name).stem)
+    by_path = path.suffix == ".yaml" and path.parent in (Path("grids"), Path("examples"))
+    is_it = len(path.parts) > 1 and ROOT / path == held  # as a clone has it
+    return held if by_path or is_it or name == path.stem else None
 
 
 def grid_path(name: str) -> Path:
@@ -34,6 +36,12 @@ def name_of(grid: str) -> str:
     """The word for a grid of the project that a command takes here: its path, if that leads to it, else its stem."""
     file = grids().get(Path(grid).stem)
     return grid if file is None or Path(grid).is_file() else file.stem
+
+
+def example(name: str) -> str:
+    """The path of an example, as short as it can be from here: `example("parity.py")`."""
+    near = Path("examples", name)
+    return str(near if near.is_file() else ROOT / near)
 
 
 def page(name: str) -> str:

@@ -1,7 +1,7 @@
 """The result of training one cell by gradient descent, or by ridge regression."""
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
@@ -48,8 +48,6 @@ class CellResult:
     half_norms: Array | None
     activation_change: float | None
     seconds: float
-    requested: Mapping[str, float | None] = field(default_factory=dict)
-    """Metrics that a grid asked for, by name."""
 
     @property
     def test_acc(self) -> Array:
@@ -87,7 +85,7 @@ class CellResult:
             found["half_norm_ratio"] = number(_mean(self.half_norms))
         if self.activation_change is not None:
             found["activation_change"] = number(self.activation_change)
-        return {**found, **self.requested, "seconds": self.seconds}
+        return {**found, "seconds": self.seconds}
 
     @property
     def picked(self) -> int | None:

@@ -23,7 +23,7 @@ _PICTURE = re.compile(r"^!\[.*?\]\(.*?\)\n?", re.MULTILINE)
 
 
 class Parts(NamedTuple):
-    """What a report of a study shows."""
+    """The parts of the report of a study."""
 
     words: Markup
     figures: Figures

@@ -3,6 +3,7 @@
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from difflib import get_close_matches
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -193,6 +194,8 @@ def load_grid(
 def _file(name: str) -> Path:
     """The file that a person means by this word. GridError if it may be another one, or if a name alone is nobody's."""
     path = grid_path(name)
+    if path == Path(name) and path.suffix in (".yaml", ".yml") and not os.path.lexists(name) and (meant := _meant(path)):
+        raise GridError([Problem(name, None, f"no such file; a grid of the project is named {meant!r}, without .yaml")])
     if name != path.stem or os.path.isfile(name):
         return path
     if path != Path(name) and os.path.isfile(beside := f"{name}.yaml"):
@@ -201,6 +204,13 @@ def _file(name: str) -> Path:
         near = nearest(name, grids()) or f"; {ROOT / 'grids'} holds them"
         raise GridError([Problem(name, None, f"no such file, and no grid of the project has this name{near}")])
     return path
+
+
+def _meant(path: Path) -> str | None:
+    """The grid of the project whose name is nearest to that of a file which is not there, unless a file beside it is near."""
+    beside = [file.name for file in path.parent.glob(f"*{path.suffix}")] if path.parent.is_dir() else []
+    found = get_close_matches(path.stem.lower(), grids(), n=1, cutoff=0.8)
+    return found[0] if found and not get_close_matches(path.name, beside, n=1) else None
 
 
 def _read(grid: str | Path | Mapping[str, Any], max_cells: int, name: str | None) -> Grid:

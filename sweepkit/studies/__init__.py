@@ -24,7 +24,7 @@ __path__ = [*dict.fromkeys((*__path__, str(OURS)))]
 GROUP = "sweep.studies"
 """The entry points by which installed packages name their studies, as `my_law = "my_package.my_law"`."""
 NAME = r"[a-z]\w*"
-"""What a study may be called."""
+"""The names that a study may have."""
 FILE = "study.py"
 """The file that makes a folder a study."""
 

@@ -13,6 +13,20 @@ def test_a_stem_is_that_of_one_grid():
     assert sorted(grids().values()) == sorted(files)
 
 
+@pytest.mark.parametrize("word", ["ridge", "grids/ridge.yaml", "studies/ridge/grids/ridge.yaml"])
+def test_a_grid_of_a_study_is_found_where_it_was_and_where_it_is(word, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert grid_file(word) == ROOT / "studies/ridge/grids/ridge.yaml"
+    assert load_grid("examples/dimension.yaml").source.file == ROOT / "examples/dimension.yaml"
+
+
+@pytest.mark.parametrize(("word", "meant"), [("quick.yaml", "quick"), ("grid.yaml", "grid"), ("Ridge.yaml", "ridge")])
+def test_a_file_that_is_not_there_starts_nothing_and_names_the_grid_of_the_project(word, meant, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(GridError, match=f"no such file; a grid of the project is named '{meant}'"):
+        load_grid(word)
+
+
 @pytest.mark.parametrize("word", ["quick", "grids/quick.yaml", "./grids/quick.yaml"])
 def test_it_is_found_from_any_folder(word, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)

@@ -71,10 +71,10 @@ class PackRun:
             slice_started = time.perf_counter()
             taken = self._train(n - self.step % BLOCK_STEPS)
             now = time.perf_counter()
+            self.pace = taken / max(now - slice_started, 1e-6)
             left = seconds - (now - started)
             if left <= 0:
                 break
-            self.pace = taken / max(now - slice_started, 1e-6)
             fitting = min(self.pace * left, 8 * n)
         self.seconds += time.perf_counter() - started
 

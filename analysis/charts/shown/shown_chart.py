@@ -31,12 +31,14 @@ class _Shown:
         user chose (`altair.renderers.enable`) is used instead."""
         if alt.renderers.active != _DEFAULT:
             return super()._repr_mimebundle_(**more)  # type: ignore[misc]
+        spec = self.to_dict(context={"pre_transform": False})
+        bundle = {_DRAWN_IN: spec | {"$schema": _SCHEMA}, "text/plain": spec["description"]}
+        if missing_extra("figures"):  # JupyterLab and VS Code draw the chart all the same
+            return bundle, {}
         drawn = io.BytesIO()
         save(self, drawn, "png")
         width, height = (side // SHARPNESS for side in struct.unpack(">2I", drawn.getvalue()[16:24]))
-        spec = self.to_dict(context={"pre_transform": False})
-        bundle = {_DRAWN_IN: spec | {"$schema": _SCHEMA}, "image/png": drawn.getvalue(), "text/plain": spec["description"]}
-        return bundle, {"image/png": {"width": width, "height": height}}
+        return bundle | {"image/png": drawn.getvalue()}, {"image/png": {"width": width, "height": height}}
 
     def save(self: Any, fp: Any, format: str | None = None, scale_factor: float | None = None, **more: Any) -> None:
         """Save as `.pdf`, `.svg`, `.png`, `.html` (which opens offline) or `.json`. ResultsError if that cannot be written.

@@ -14,6 +14,7 @@ from orchestrator.grid.own.checks import check_fields, check_metric, check_netwo
 from orchestrator.grid.own.source import UserFile, UserFileError, line_of
 from sweepkit.console.exit_codes import Interrupted
 from sweepkit.console.words import in_a_line
+from sweepkit.shipped import example
 from trainables import metrics, networks, tasks
 from trainables.metrics import Requested
 from trainables.networks import Network
@@ -32,9 +33,9 @@ class UserParts(NamedTuple):
 
 _LOADED: dict[str, UserParts] = {}
 _WANTED = {
-    "tasks": "it defines no task; subclass trainables.tasks.Task (examples/parity.py shows how)",
-    "networks": "it defines no network; subclass trainables.networks.Network (examples/own_network.py shows how)",
-    "metrics": "it defines no metric; decorate a function with trainables.metrics.metric (examples/own_metric.py shows how)",
+    "tasks": f"it defines no task; subclass trainables.tasks.Task ({example('parity.py')} shows how)",
+    "networks": f"it defines no network; subclass trainables.networks.Network ({example('own_network.py')} shows how)",
+    "metrics": f"it defines no metric; decorate a function with trainables.metrics.metric ({example('own_metric.py')} shows how)",
 }
 
 

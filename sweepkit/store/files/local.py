@@ -8,7 +8,7 @@ import shutil
 import tempfile
 import time
 from collections.abc import Collection, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -30,8 +30,9 @@ class LocalFiles:
         return 4
 
     def exists(self) -> bool:
-        if os.path.exists(self.root) and not os.path.isdir(self.root):
-            raise ResultsError(f"{self.root} is a file, and results are kept in a directory: name another place")
+        for place in (Path(self.root), *Path(self.root).parents):
+            if place.is_file():
+                raise ResultsError(f"{place} is a file, and results are kept in a directory: name another place")
         return os.path.isdir(self.root)
 
     def prepare(self, need_bytes: int = 0, folders: Collection[str] = ()) -> None:
@@ -52,9 +53,10 @@ class LocalFiles:
         except ResultsError as error:
             why = error.__cause__
             said = f"cannot write in {self.root}: {why.strerror if isinstance(why, OSError) else error}"
+            with suppress(ResultsError):  # what could not be written need not be there
+                self.delete(probe)
             raise ResultsError(said) from error
-        finally:
-            self.delete(probe)
+        self.delete(probe)
         for folder in folders:
             self._check(folder)
 

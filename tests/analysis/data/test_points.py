@@ -265,3 +265,11 @@ def test_defaults_are_preferred_to_more_networks(tmp_path, usual, other, key):
 def test_a_caption_writes_values_as_a_grid_does():
     assert described({"batch": 0, "width": 96, "depth": None}) == "batch = full, width = 96"
     assert described({"depth": 0}) == "depth = 0"
+
+
+@pytest.mark.parametrize("n", [FEW - 1, FEW + 10])
+def test_seeds_that_tie_have_an_interval_of_some_width_however_many_they_are(tmp_path, n):
+    store = Store(str(tmp_path))
+    store.commit("ties", [row(f"c{seed}", seed=seed, best_test_acc=1.0, final_test_acc=1.0) for seed in range(n)])
+    (point,) = points(store.results, Selection(), "final_test_acc").frame.to_dict("records")
+    assert point["n"] == n and point["low"] < 1 == point["high"]

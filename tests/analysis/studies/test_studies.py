@@ -2,6 +2,7 @@
 
 import hashlib
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -166,11 +167,11 @@ def test_what_is_wrong_with_study_py_is_told_with_its_place(tmp_path, files, sai
     ("files", "said"),
     [
         ({"theory.py": "\n\nraise OSError('no')"}, "theory.py:3: OSError: no"),
-        ({"theory.py": f"{FROM} theory\n@theory('a', metric='test_mse', of=3)\ndef e(d): ..."}, "theory.py:2: theory 'a': of = 3"),
-        ({"theory.py": f"{FROM} theory\n@theory('a', {NONE})\ndef error(*d): ..."}, "each argument must be the name of a key"),
+        ({"theory.py": f"{FROM} theory\n@theory('a', metric='test_mse', of=3)\ndef e(d): ..."}, "theory.py:2: theory 'a': of"),
+        ({"theory.py": f"{FROM} theory\n@theory('a', {NONE})\ndef e(*d): ..."}, "each argument must be the name of a key"),
         ({"theory.py": "def other(d): ..."}, "case 'a': theory 'error' is no function of theory.py"),
         ({"theory.py": "def error(d, P, width): ..."}, "no value of its argument 'width'"),
-        ({"theory.py": f"{FROM} theory\n@theory('ridge regression', {NONE})\ndef error(d): ..."}, "is there twice"),
+        ({"theory.py": f"{FROM} theory\n@theory('ridge regression', {NONE})\ndef e(d): ..."}, "there twice"),
         ({"kinds.py": f"{FROM} kind\n@kind\ndef mean(results): ..."}, "kind 'mean' is there already"),
         ({"figures.py": f"{FROM} Figure\nA = Figure('Balance', 't', 's', (), None)"}, "figure 'Balance' is there already"),
     ],
@@ -305,3 +306,10 @@ def test_the_core_imports_no_study():
     for room in ("analysis", "app", "orchestrator", "sweepkit", "trainables"):
         for file in (ROOT / room).rglob("*.py"):
             assert "sweepkit.studies." not in file.read_text().replace("`sweepkit.studies.", ""), file
+
+
+def test_the_code_on_the_page_about_studies_is_that_of_a_new_one():
+    page, example = (ROOT / "docs/howto/studies.md").read_text(), ROOT / "examples/my_law"
+    for kind, file in (("python", "theory.py"), ("python", "study.py"), ("yaml", "claims.yaml")):
+        blocks = re.findall(rf"```{kind}\n(.*?)```", page, re.DOTALL)
+        assert any(len(block) > 200 and block in (example / file).read_text() for block in blocks), file

@@ -297,7 +297,7 @@ def test_a_folder_that_cannot_be_written(tracker: str, tmp_path: Path) -> None:
 
 def test_missing_package(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("sweepkit.extras.find_spec", lambda name: None)
-    with pytest.raises(ResultsError, match=r"needs wandb, not installed here: python -m pip install .*\[wandb\]'$"):
+    with pytest.raises(ResultsError, match=r"needs wandb, not installed here: uv pip install --python .*\[wandb\]'$"):
         opened("wandb", {})
 
 
