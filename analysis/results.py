@@ -2,7 +2,8 @@
 
 import os
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from functools import partial
 from pathlib import Path
 from typing import Any, Literal
@@ -17,6 +18,8 @@ from analysis.data.progress.coverage import sweeps
 from analysis.data.selection import SEED, grid_keys
 from analysis.data.source import ResultsError, existing, location
 from analysis.drawing import AskedChart, draw
+from analysis.overlays.declared import theories_in
+from analysis.overlays.overlays import using
 from analysis.overlays.waiting import computed, computed_within
 from analysis.scaling.thresholds import threshold_table
 from analysis.sql.statements import answer
@@ -128,7 +131,7 @@ class Results:
         *,
         panels: str | None = None,
         centre: Literal["mean", "median"] = "mean",
-        theory: bool = True,
+        theory: bool | Sequence[Callable[..., Any]] = True,
         residuals: bool = True,
         intervals: bool = True,
         seeds: bool = False,
@@ -145,7 +148,8 @@ class Results:
         Without `x` the axes are those that suit the networks; `x="step"` draws a metric along training. Without `by` the curves
         differ in the parameter that suits; `by=""` draws a single curve. Parameters that are neither axes nor in `where` get one
         value, the paper's where there is one; the chart's subtitle says which. Theory that is not known yet is computed for
-        `wait` seconds, or to the end with `wait=True`; values are kept on disk, and what is left out is told.
+        `wait` seconds, or to the end with `wait=True`; values are kept on disk, and what is left out is told. `theory=[error]`
+        draws functions of yours alone, declared by `theory` of `analysis.study`.
 
         `title`: by default the parameters that all networks share, the intervals and n; `title=""` draws none, and the chart's
         `description` still holds these words. `width` and `height` of a panel are in pixels: 96 to the inch in a PDF.
@@ -155,11 +159,13 @@ class Results:
         """
         if library not in ("altair", "matplotlib"):
             raise ResultsError(f"library = {show(library)}: say altair, matplotlib")
-        asked = AskedChart(sweep, where, x, y, by, panels, centre, theory, residuals, intervals, seeds, log_x, log_y)
+        shows = theory if isinstance(theory, bool) else True
+        asked = AskedChart(sweep, where, x, y, by, panels, centre, shows, residuals, intervals, seeds, log_x, log_y)
         size = {name: pixels for name, pixels in (("width", width), ("height", height)) if pixels is not None}
         in_full = partial(computed, otherwise="wait=False leaves it out")
         compute = (in_full if wait else None) if isinstance(wait, bool) else computed_within(wait)
-        drawn, measure, look = draw(self.results, asked, compute, SINGLE | size, SEVERAL | size)
+        with nullcontext() if isinstance(theory, bool) else using(theories_in(theory)):
+            drawn, measure, look = draw(self.results, asked, compute, SINGLE | size, SEVERAL | size)
         if library == "matplotlib":
             from analysis.charts.shown.in_matplotlib import figure
 

@@ -16,6 +16,7 @@ PAGES = {
         "Specialisation",
         "At equilibrium: which pattern of feature learning wins, and neurons that turn to the target",
     ),
+    "studies": ("Studies", "Laws and papers, each with its words, figures, statements, and what is missing"),
     "claims": ("Claims", "The paper's statements and whether these networks confirm them"),
     "sql": ("SQL", "Questions of your own"),
     "more": ("What else this can show", "Pages that have nothing to show for these networks yet, and what fills them"),

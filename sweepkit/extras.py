@@ -21,7 +21,7 @@ class Extra(NamedTuple):
 
 EXTRAS = {
     "train": Extra("training", ("ray", "torch", "numba")),
-    "figures": Extra("a figure as a file", ("vl_convert", "PIL")),
+    "figures": Extra("a figure as a file", ("vl_convert", "PIL", "latex2mathml")),
     "app": Extra("the app", ("streamlit", "vl_convert")),
     "cluster": Extra("a bucket", ("obstore",)),
     "mlflow": Extra("--to mlflow", ("mlflow",)),

@@ -11,7 +11,7 @@ ROOT = Path(__file__).parents[1]
 
 
 def test_the_pictures_of_the_pages_are_those_that_can_be_made():
-    pages = [ROOT / "README.md", *(ROOT / "docs").rglob("*.md")]
+    pages = [ROOT / "README.md", *(ROOT / "docs").rglob("*.md"), *ROOT.glob("studies/*/README.md")]
     shown = {name for page in pages for name in re.findall(r"pictures/([\w-]+)\.png", page.read_text())}
     assert shown == {*FIGURES, *SCREENS} == {path.stem for path in PICTURES.iterdir()}
 

@@ -85,6 +85,14 @@ def theory(
     return declare
 
 
+def theories_in(functions: Sequence[Any]) -> list[Theory]:
+    """The theories that these functions were declared as. StudyError for one that was not."""
+    for function in functions:
+        if not hasattr(function, DECLARED):
+            raise StudyError(f"{show(function)} is no theory: declare it by @theory(...), of `from analysis.study import theory`")
+    return [one for function in functions for one in getattr(function, DECLARED)]
+
+
 def _keys(function: Callable[..., Any]) -> tuple[str, ...]:
     parameters = inspect.signature(function).parameters.values()
     if wrong := [one.name for one in parameters if one.kind not in (one.POSITIONAL_OR_KEYWORD, one.KEYWORD_ONLY)]:

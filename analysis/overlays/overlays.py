@@ -1,6 +1,8 @@
 """Theory beside measured points: the values of the registry's theories for the points that they apply to."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -41,6 +43,24 @@ NOTHING = pd.DataFrame({"theory": pd.Series(dtype=str), "point": pd.Series(dtype
 """`values` if no theory applies."""
 
 
+_CHOSEN: ContextVar[Sequence[Theory] | None] = ContextVar("_CHOSEN", default=None)
+
+
+@contextmanager
+def using(theories: Sequence[Theory]) -> Iterator[None]:
+    """Set these theories beside points, and no others, within the context."""
+    token = _CHOSEN.set(theories)
+    try:
+        yield
+    finally:
+        _CHOSEN.reset(token)
+
+
+def _theories() -> Iterable[Theory]:
+    chosen = _CHOSEN.get()
+    return THEORIES.values() if chosen is None else chosen
+
+
 def joined(points: pd.DataFrame, values: pd.DataFrame) -> pd.DataFrame:
     """The points with a column for each theory that applies to some of them."""
     return points.join(values.pivot(index="point", columns="theory", values="value")) if len(values) else points
@@ -56,10 +76,10 @@ def beside(
     """
     parts = [NOTHING]
     missing: list[Later] = []
-    theories = [one for one in THEORIES.values() if (one.smooth or not cheap_only) and (only is None or one.name in only)]
+    theories = [one for one in _theories() if (one.smooth or not cheap_only) and (only is None or one.name in only)]
     for theory, spoken_of in _applying(frame, measure, theories):
         for values, rows in _by_values(spoken_of, theory.keys):
-            if not (wait or theory.is_kept(values)):
+            if not (wait or theory.is_kept(values) or theory.id not in THEORIES):  # no other process could compute it
                 missing.append(Later(f"{theory.id} {values}", partial(_computed, code_of(_folder(theory)), theory.id, values)))
                 continue
             said = {"theory": theory.name, "point": rows.index, "value": theory.of(values), "error": theory.error(values)}
@@ -92,7 +112,7 @@ def curves(frame: pd.DataFrame, measure: str, x: str, panels: Iterable[str], wai
     """
     panels = list(panels)
     parts = [pd.DataFrame(columns=["theory", "curve", x, "value", *(p for p in panels if p != x)])]
-    for theory, spoken_of in _applying(frame, measure, THEORIES.values()):
+    for theory, spoken_of in _applying(frame, measure, _theories()):
         others = [key for key in theory.keys if key != x]
         for values, rows in _by_values(spoken_of, tuple(dict.fromkeys([*panels, *others]))):
             xs = _between(rows[x]) if theory.smooth and x in theory.keys else np.unique(rows[x].dropna())

@@ -1,7 +1,6 @@
 """The report of one study: its words, figures and statements, judged by the networks of a store, as one HTML file."""
 
 import re
-from pathlib import Path
 from typing import NamedTuple
 
 from latex2mathml.converter import convert
@@ -15,11 +14,9 @@ from analysis.report.build import environment
 from analysis.report.facts import facts
 from analysis.report.papers import Claims, Figures, claims, figures
 from analysis.studies.declared import Declared
-from sweepkit.console.commands import command, where
-from sweepkit.studies import OURS
+from analysis.studies.words import readme, run_command
 
 _FORMULA = re.compile(r"\$\$(.+?)\$\$|\$(?!\s)([^$\n]+?)\$", re.DOTALL)
-_PICTURE = re.compile(r"^!\[.*?\]\(.*?\)\n?", re.MULTILINE)
 
 
 class Parts(NamedTuple):
@@ -39,27 +36,18 @@ def build(study: Declared, results: str, compute: Compute) -> str:
         words_of(study),
         figures(results, None, compute, lambda text: None, figures_of(study)),
         claims(results, None, study.name),
-        [command("study", "run", study_word(study), *more, *where(results)) for more in ((), ("--full",))[: len(study.grids)]],
+        [run_command(study, results, full) for full in (False, True)[: len(study.grids)]],
     )
     return environment(results).get_template("study.html").render(study=study, parts=parts, facts=facts(results))
 
 
-def study_word(study: Declared) -> str:
-    """The word by which a command finds the study: its name, if it is one of the project's, else its folder."""
-    folder, here = study.folder, Path.cwd()
-    return study.name if folder.parent == OURS else str(folder.relative_to(here) if folder.is_relative_to(here) else folder)
-
-
 def words_of(study: Declared) -> Markup:
     """The README of a study as HTML, without its title and pictures, and with its formulas as MathML."""
-    file = study.folder / "README.md"
-    text = file.read_text(encoding="utf-8") if file.is_file() else ""
-    text = _PICTURE.sub("", re.sub(r"\A# .*\n", "", text))
     formulas: list[str] = []
 
     def hidden(found: re.Match[str]) -> str:
         formulas.append(convert((found[1] or found[2]).strip(), display="block" if found[1] else "inline"))
         return f"\x02{len(formulas) - 1}\x03"
 
-    shown = MarkdownIt("commonmark", {"html": False}).enable("table").render(_FORMULA.sub(hidden, text))
+    shown = MarkdownIt("commonmark", {"html": False}).enable("table").render(_FORMULA.sub(hidden, readme(study)))
     return Markup(re.sub("\x02(\\d+)\x03", lambda found: formulas[int(found[1])], shown))

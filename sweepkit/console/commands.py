@@ -55,7 +55,12 @@ def words(name: str, *more: str) -> list[str]:
 
 def _studies() -> Iterator[str]:
     for folder in filter(None, os.environ.get(STUDIES, "").split(os.pathsep)):
-        yield str(Path(folder).relative_to(Path.cwd()) if Path(folder).is_relative_to(Path.cwd()) else folder)
+        yield name_here(Path(folder))
+
+
+def name_here(path: Path) -> str:
+    """The path as it is typed here: relative below the working directory."""
+    return str(path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path)
 
 
 def command(name: str, *more: str) -> str:

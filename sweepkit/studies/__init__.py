@@ -7,12 +7,12 @@ lies, so that another process finds them by the same name. Nothing of a study is
 import os
 import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import cache
 from importlib.metadata import entry_points
 from importlib.util import find_spec
 from pathlib import Path
-from types import ModuleType
+from types import MappingProxyType, ModuleType
 
 from sweepkit.console.commands import STUDIES
 from sweepkit.console.errors import PlainError
@@ -33,18 +33,18 @@ class StudyError(PlainError, ValueError):
     """A mistake in a study, in words: where it is, and what is allowed."""
 
 
-def folders() -> dict[str, Path]:
-    """The folder of each study by its name. StudyError if two have one name."""
-    return dict(_folders(os.environ.get(STUDIES, "")))
+def folders() -> Mapping[str, Path]:
+    """The folder of each study by its name, the same object until more are known. StudyError if two have one name."""
+    return _folders(os.environ.get(STUDIES, ""))
 
 
 @cache
-def _folders(named: str) -> dict[str, Path]:
+def _folders(named: str) -> Mapping[str, Path]:
     found = {file.parent.name: file.parent for file in sorted(OURS.glob(f"*/{FILE}"))}
     for folder in (*_installed(), *_split(named)):
         _check(folder, found)
         found[folder.name] = folder
-    return found
+    return MappingProxyType(found)
 
 
 def add(folder: str | os.PathLike[str]) -> str:
@@ -68,7 +68,7 @@ def _split(named: str) -> Iterator[Path]:
     return (Path(folder) for folder in named.split(os.pathsep) if folder)
 
 
-def _check(folder: Path, known: dict[str, Path]) -> None:
+def _check(folder: Path, known: Mapping[str, Path]) -> None:
     if not folder.is_dir():
         raise StudyError(f"no folder {folder}: name the folder of a study, or one of {', '.join(known)}")
     if not (folder / FILE).is_file():

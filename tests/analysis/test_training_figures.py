@@ -106,7 +106,7 @@ def test_cross_entropy_beside_the_one_third_law(tmp_path):
     assert "cross entropy -0.33" in found.caption and "6 networks" in found.caption
     dashed = [layer for layer in found.chart.layer if layer.mark.type == "line"][-1].data
     # Over a quarter of a decade the mean of the law is 1.1 times its last value; the solution is 1.003 times the law.
-    assert (dashed["mean"] / leading(dashed["t"])).iloc[-1] == pytest.approx(1.09, abs=0.02)
+    assert (dashed["mean"] / leading(dashed["x"])).iloc[-1] == pytest.approx(1.09, abs=0.02)
 
 
 def test_squared_errors_alone_have_no_theory(tmp_path):

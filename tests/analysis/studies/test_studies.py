@@ -10,11 +10,12 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from analysis import Study
+from analysis import Results, Study
 from analysis.claims.check import load_claims
 from analysis.claims.kinds import KINDS
 from analysis.claims.verdict import JUDGES
 from analysis.claims.verdict_cache import judged_by
+from analysis.data.source import ResultsError
 from analysis.figures.registry import FIGURES
 from analysis.overlays.overlays import beside
 from analysis.overlays.registry import THEORIES
@@ -313,3 +314,25 @@ def test_the_code_on_the_page_about_studies_is_that_of_a_new_one():
     for kind, file in (("python", "theory.py"), ("python", "study.py"), ("yaml", "claims.yaml")):
         blocks = re.findall(rf"```{kind}\n(.*?)```", page, re.DOTALL)
         assert any(len(block) > 200 and block in (example / file).read_text() for block in blocks), file
+
+
+def test_a_chart_with_curves_of_ones_own_alone(measured):
+    @theory("mine", metric="best_test_acc", of={"task": "same_different"})
+    def half(L):
+        return 0.5
+
+    chart = Results(measured).plot(x="L", where={"d": 128, "gamma": 1}, theory=[half])
+    assert "mine" in chart.to_json() and "Eq. 3" not in chart.to_json()
+    with pytest.raises(StudyError, match="is no theory: declare it"):
+        Results(measured).plot(x="L", where={"d": 128, "gamma": 1}, theory=[len])
+
+
+def test_claims_of_a_file_or_of_one_study(measured, tmp_path):
+    file = tmp_path / "mine.yaml"
+    file.write_text(
+        CLAIMS.format(name="mine").replace("kind_of_mine, measure: test_mse", "mean, measure: best_test_acc, of: {L: 3}")
+    )
+    assert list(Results(measured).claims(file)["id"]) == ["mine-a"]
+    assert set(Results(measured).claims(study="balance")["topic"]) == {"Conservation"}
+    with pytest.raises(ResultsError, match="No such file"):
+        Results(measured).claims(tmp_path / "none.yaml")
