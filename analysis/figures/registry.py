@@ -7,14 +7,13 @@ from analysis.figures.drawn import Drawn, Figure, Missing
 from analysis.figures.equilibrium import EQUILIBRIUM_FIGURES
 from analysis.figures.richness import RICHNESS_FIGURES
 from analysis.figures.symbols import SYMBOL_FIGURES
-from analysis.figures.templates import TEMPLATE_FIGURES
 from analysis.studies.declared import Declared
 from analysis.studies.gathered import Gathered
 from analysis.studies.loading import part, studies
 from sweepkit.store.searches import Question
 from sweepkit.studies import StudyError
 
-_HERE = (*SYMBOL_FIGURES, *EQUILIBRIUM_FIGURES, *RICHNESS_FIGURES, *TEMPLATE_FIGURES)
+_HERE = (*SYMBOL_FIGURES, *EQUILIBRIUM_FIGURES, *RICHNESS_FIGURES)
 
 
 def figures_of(study: Declared) -> list[Figure]:

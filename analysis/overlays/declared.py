@@ -45,7 +45,7 @@ def theory(
 
     name: as legends say it. metric: one or several metrics that it is the value of.
     of: the networks it applies to: a value, a list or a range {at_least, at_most} for each key. A key that is not named may have
-    any value, but momentum, weight decay and a schedule of the rate must be named, else only networks without them are meant.
+    any value, but momentum, weight decay and a schedule of the rate, without which networks are meant; `{}` stands for any value.
     where: a further condition, a function of a table with one row for each configuration, a column for each key.
     slow: whether a value takes a second or more: it is then computed once and kept on disk until the study's theory changes, and
     is drawn only at the points that are measured. What draws at random may return `Estimate(value, standard_error)`.
@@ -117,6 +117,8 @@ def _condition(of: Mapping[str, Any], where: Callable[[pd.DataFrame], Any] | Non
     def holds(frame: pd.DataFrame) -> Any:
         found = pd.Series(True, frame.index)
         for key, value in of.items():
+            if value == {}:
+                continue
             if isinstance(value, Mapping):
                 found &= frame[key].between(value.get("at_least", -np.inf), value.get("at_most", np.inf))
             else:

@@ -1,6 +1,6 @@
 """All theories that can be set beside a measured point: those of this folder, and those of the studies."""
 
-from analysis.overlays import of_lazy, of_linear_target, of_markov, of_same_different, of_templates
+from analysis.overlays import of_lazy, of_linear_target, of_markov, of_same_different
 from analysis.overlays.declared import DECLARED
 from analysis.overlays.theory import Theory
 from analysis.studies.declared import Declared
@@ -13,7 +13,6 @@ _HERE = (
     *of_lazy.THEORIES,
     *of_markov.THEORIES,
     *of_linear_target.THEORIES,
-    *of_templates.THEORIES,
 )
 
 

@@ -18,7 +18,6 @@ from analysis.figures.files import FILES
 from analysis.figures.registry import FIGURES, Drawn, Missing, figures_of
 from analysis.figures.richness import RICHNESS_FIGURES
 from analysis.figures.symbols.curves import CURVES
-from analysis.figures.templates import TEMPLATE_FIGURES
 from analysis.studies.loading import studies
 from analysis.theory.same_different.rich import test_accuracy as eq3
 from sweepkit.console.terminal import stop
@@ -39,7 +38,7 @@ PICTURES = (
     "Layers",
     "Magnitude",
     "Attention",
-    *(f.name for f in (*RICHNESS_FIGURES, *TEMPLATE_FIGURES)),
+    *(f.name for f in RICHNESS_FIGURES),
     *(f.name for study in studies() for f in figures_of(study)),
 )
 """They have stores and tests of their own."""

@@ -69,7 +69,7 @@ NEEDS = {
     ),
     "relations": Need(
         "networks on strings of templates (task `template` or `symbolic_template`) at two numbers of training strings P",
-        "grids/templates_quick.yaml",
+        "templates_quick",
         "an hour",
         lambda found: found.task in TEMPLATE_TASKS and "P" in found.numbers,
     ),

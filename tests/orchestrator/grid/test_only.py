@@ -6,6 +6,7 @@ import pytest
 
 from orchestrator.grid.load import Grid, load_grid
 from orchestrator.grid.syntax.problems import GridError
+from sweepkit.shipped import grid_file
 
 ROOT = Path(__file__).parents[3]
 GRID = """
@@ -91,7 +92,7 @@ def test_searches_keep_what_is_chosen(tmp_path):
 
 def test_a_block_that_is_not_chosen_need_not_allow_the_values_of_the_command_line():
     """Mimetic attention of heads of 64 refuses an embedding of 32; the block of copying does not."""
-    path, given = ROOT / "grids/templates_more.yaml", ["embedding=32"]
+    path, given = grid_file("templates_more"), ["embedding=32"]
     with pytest.raises(GridError, match="mimetic wants heads no larger than the embedding"):
         load_grid(path, given)
     assert cells(load_grid(path, given, only=["template=copy"]), "template", "embedding") == {("copy", 32)}

@@ -43,12 +43,12 @@ class OverStrings:
 TEMPLATE_FIGURES = [
     Figure(
         "Relations", "aba or abb on symbols never seen: error against training strings, by network", "[Boix23 Figs. 1c, 21, 24]",
-        ("grids/templates_quick.yaml", "grids/templates_more.yaml"),
+        ("templates_quick", "templates_more"),
         OverStrings({"task": "template", "template": "aba/abb"}, "test_mse").draw,
     ),
     Figure(
         "Equality", "aa or ab on symbols never seen: error against training strings, by network",
-        "[Boix23 App. B], the question of [Tong25]", ("grids/templates_quick.yaml",),
+        "[Boix23 App. B], the question of [Tong25]", ("templates_quick",),
         OverStrings({"task": "template", "template": "aa/ab"}, "test_mse").draw,
     ),
 ]  # fmt: skip

@@ -5,14 +5,14 @@ N          kernel between strings of templates that share no tokens; see templat
 labels     those of the templates, which a string's tokens alone do not tell
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from functools import lru_cache
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from analysis.overlays.theory import About, Theory
+from analysis.study import theory
 from sweepkit.strings.families import MAJORITY, Labelled, most_wildcards, named, trivial_mse
 from sweepkit.strings.kernel import Kernel
 from sweepkit.strings.ridge import idealised_mse
@@ -46,24 +46,23 @@ def _kernel(template: str, beta: float, position: float, activation: str) -> tup
     return kernel.matrix, kernel.own, np.array([label for _, label in found])
 
 
-def _regression(at: Mapping[str, Any]) -> float:
-    matrix, own, labels = _kernel(str(at["template"]), float(at["beta"]), float(at["position"]), str(at["activation"]))
-    return idealised_mse(matrix, own, int(at["P"]), labels, float(at["ridge"]))
-
-
-KERNEL = About(("template",), ("kernel", "features"), ("ridge",), _rows(_are_few), {}, ("template",))
-PERCEPTRON = About(
-    ("template",), ("one_hot",), ("sgd", "gd", "adam", "adamw", "signsgd"),
-    lambda frame: _rows(_differ_in_wildcards)(frame) & (frame["equalities"] == 0), {}, ("template", "equalities"),
+@theory(
+    "kernel, no token twice", source="[Boix23 Lemma 4.5] in closed form", metric="test_mse", where=_rows(_are_few),
+    of={"task": "template", "network": ["kernel", "features"], "training": "ridge"},
 )  # fmt: skip
+def regression(template: str, P: int, beta: float, position: float, activation: str, ridge: float) -> float:
+    """Test error of kernel regression on P strings that share no token."""
+    matrix, own, labels = _kernel(template, beta, position, activation)
+    return idealised_mse(matrix, own, P, labels, ridge)
 
-THEORIES = (
-    Theory(
-        "kernel, no token twice", "[Boix23 Lemma 4.5] in closed form",
-        ("template", "P", "beta", "position", "activation", "ridge"), _regression, KERNEL, ("test_mse",),
-    ),
-    Theory(
-        "variance of the labels", "[Boix23 Theorem I.2]", ("template",), lambda at: trivial_mse(named(str(at["template"]))),
-        PERCEPTRON, ("test_mse", "final_test_mse", "eval_test_mse"),
-    ),
+
+ANY_DESCENT = {"training": ["sgd", "gd", "adam", "adamw", "signsgd"], "momentum": {}, "weight_decay": {}, "lr_schedule": {}}
+
+
+@theory(
+    "variance of the labels", source="[Boix23 Theorem I.2]", metric=("test_mse", "final_test_mse", "eval_test_mse"),
+    where=_rows(_differ_in_wildcards), of={"task": "template", "network": "one_hot", "equalities": 0} | ANY_DESCENT,
 )  # fmt: skip
+def variance(template: str) -> float:
+    """The least error of a network that cannot tell the templates apart."""
+    return trivial_mse(named(template))
