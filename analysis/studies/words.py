@@ -1,4 +1,4 @@
-"""What is said of a study: its README, the command that trains it, the sweeps of its grids."""
+"""The words of a study: its README, the command that trains it, the sweeps of its grids."""
 
 import re
 
