@@ -9,7 +9,6 @@ from analysis.studies.loading import studies
 _HERE = {
     "Tong25": "Tong & Pehlevan 2025, Learning richness modulates equality reasoning in neural networks",
     "Rubin25": "Rubin et al. 2025, Mitigating the curse of detail: scaling arguments for feature learning and sample complexity",
-    "Nam26": "Nam et al. 2026, Decoupling dynamical richness from representation learning",
 }
 PAPERS = Gathered(lambda: _HERE | {study.tag: study.paper for study in studies() if study.tag})
 """Authors, year and title by the tag with which the source of a claim begins."""

@@ -5,7 +5,6 @@ from pathlib import PurePosixPath
 from analysis.figures.along import figure_of
 from analysis.figures.drawn import Drawn, Figure, Missing
 from analysis.figures.equilibrium import EQUILIBRIUM_FIGURES
-from analysis.figures.richness import RICHNESS_FIGURES
 from analysis.figures.symbols import SYMBOL_FIGURES
 from analysis.studies.declared import Declared
 from analysis.studies.gathered import Gathered
@@ -13,13 +12,13 @@ from analysis.studies.loading import part, studies
 from sweepkit.store.searches import Question
 from sweepkit.studies import StudyError
 
-_HERE = (*SYMBOL_FIGURES, *EQUILIBRIUM_FIGURES, *RICHNESS_FIGURES)
+_HERE = (*SYMBOL_FIGURES, *EQUILIBRIUM_FIGURES)
 
 
 def figures_of(study: Declared) -> list[Figure]:
-    """The figures that a study brings: those it declares, then those of its file in their order."""
+    """The figures that a study brings: those it declares, then those in `FIGURES` of its module `figures`, else all there."""
     module = part(study.folder, "figures")
-    held = vars(module).values() if module else ()
+    held = getattr(module, "FIGURES", vars(module).values()) if module else ()
     lists = [value if type(value) in (list, tuple) else (value,) for value in held]  # a Figure is a tuple, too
     own = [one for values in lists for one in values if isinstance(one, Figure)]
     return [*(figure_of(study, along) for along in study.figures), *own]

@@ -1,6 +1,6 @@
 """All theories that can be set beside a measured point: those of this folder, and those of the studies."""
 
-from analysis.overlays import of_lazy, of_linear_target, of_markov, of_same_different
+from analysis.overlays import of_lazy, of_markov, of_same_different
 from analysis.overlays.declared import DECLARED
 from analysis.overlays.theory import Theory
 from analysis.studies.declared import Declared
@@ -12,17 +12,17 @@ _HERE = (
     *of_same_different.THEORIES,
     *of_lazy.THEORIES,
     *of_markov.THEORIES,
-    *of_linear_target.THEORIES,
 )
 
 
 def theories_of(study: Declared) -> list[Theory]:
-    """The theories that a study brings, in the order of its file."""
+    """The theories that a study brings: those in `THEORIES` of its module `theory`, then those declared, in their order."""
     from dataclasses import replace
 
     module = part(study.folder, "theory")
     functions = [value for value in vars(module).values() if hasattr(value, DECLARED)] if module else []
-    return [replace(one, study=study.name) for function in functions for one in getattr(function, DECLARED)]
+    declared = [one for function in functions for one in getattr(function, DECLARED)]
+    return [replace(one, study=study.name) for one in (*getattr(module, "THEORIES", ()), *declared)]
 
 
 def _all() -> dict[str, Theory]:

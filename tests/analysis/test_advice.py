@@ -114,7 +114,7 @@ def test_as_many_seeds_again_leave_axes_of_searches_and_zips_to_the_grid():
         entry = {"id": "a", "topic": "t", "source": "s", "says": "x", "grid": f"grids/{grid}.yaml", "because": "y"}
         claim = Claim.model_validate(entry | {"measure": {"kind": "mean"}, "expected": {"at_least": 1}})
         (command,) = advice(Checked(claim, "not enough data", Measured(Interval(1, 0, 2, 2), "", again), ""), "results")
-        assert command == f"python -m orchestrator.sweep grids/{grid}.yaml {said} --only 'task=same_different dtype=float32'"
+        assert command == f"python -m orchestrator.sweep {grid} {said} --only 'task=same_different dtype=float32'"
 
 
 def advice_of(grid):

@@ -16,7 +16,6 @@ from analysis.data.progress.coverage import progress, reasons
 from analysis.figures.__main__ import NAMES, app
 from analysis.figures.files import FILES
 from analysis.figures.registry import FIGURES, Drawn, Missing, figures_of
-from analysis.figures.richness import RICHNESS_FIGURES
 from analysis.figures.symbols.curves import CURVES
 from analysis.studies.loading import studies
 from analysis.theory.same_different.rich import test_accuracy as eq3
@@ -38,7 +37,6 @@ PICTURES = (
     "Layers",
     "Magnitude",
     "Attention",
-    *(f.name for f in RICHNESS_FIGURES),
     *(f.name for study in studies() for f in figures_of(study)),
 )
 """They have stores and tests of their own."""

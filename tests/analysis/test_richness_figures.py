@@ -3,9 +3,9 @@
 import json
 
 import pytest
+from sweepkit.studies.nam26.figures import FIGURES as RICHNESS_FIGURES
 
 from analysis.figures.registry import FIGURES, Drawn, Missing
-from analysis.figures.richness import RICHNESS_FIGURES
 from sweepkit.declarations.columns import Metric
 from sweepkit.store.store import Store
 from tests.store_rows import keys, row

@@ -80,9 +80,7 @@ NEEDS = {
         lambda found: True,
         everyday=True,
     ),
-    "richness": Need(
-        "networks whose grid has `save: [richness]`", "grids/richness.yaml", "half a minute", lambda found: found.rich
-    ),
+    "richness": Need("networks whose grid has `save: [richness]`", "richness", "half a minute", lambda found: found.rich),
     "scaling": Need(
         "networks of one task at several values of one parameter, such as L, for each of two values of another, such as d; an "
         "exponent takes three",

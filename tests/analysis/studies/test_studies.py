@@ -279,7 +279,7 @@ def test_a_study_is_one_folder_of_few_files_and_needs_no_other_but_those_it_name
             for file in study.folder.rglob("*")
             if file.is_file() and "__pycache__" not in file.parts and "grids" not in file.parts
         ]
-        assert len(files) <= 8, (study.name, files)
+        assert study.tag or len(files) <= 8, (study.name, files)
         assert (study.folder / "README.md").is_file() and study.claims_file and study.grids
         for file in study.folder.rglob("*.py"):
             text = file.read_text()

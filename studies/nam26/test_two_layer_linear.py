@@ -2,8 +2,7 @@
 
 import numpy as np
 import pytest
-
-from analysis.theory.richness.two_layer_linear import Start, alignment, d_lr, learned, variance
+from sweepkit.studies.nam26.theory.two_layer_linear import Start, alignment, d_lr, learned, variance
 
 D = 16
 

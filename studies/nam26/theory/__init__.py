@@ -20,9 +20,10 @@ import numpy as np
 import pandas as pd
 
 from analysis.overlays.theory import BY_SQUARES, About, Theory
-from analysis.theory.richness.laziness import Alignment, of_relu_on_gaussian
-from analysis.theory.richness.two_layer_linear import Start, alignment, learned
 from sweepkit.declarations.evaluations import PROBED
+
+from .laziness import Alignment, of_relu_on_gaussian
+from .two_layer_linear import Start, alignment, learned
 
 _LONGEST_STEP = 0.2
 """The largest step of gradient descent, times the greatest eigenvalue of the kernel: networks still agree (tests)."""

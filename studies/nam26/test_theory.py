@@ -3,11 +3,11 @@
 import numpy as np
 import pandas as pd
 import pytest
+from sweepkit.studies.nam26.theory import LINEAR, RANDOM_RELU, balanced, of_linear
+from sweepkit.studies.nam26.theory.laziness import of_relu_on_gaussian
+from sweepkit.studies.nam26.theory.two_layer_linear import Start, d_lr
 
 from analysis.overlays import overlays
-from analysis.overlays.of_linear_target import LINEAR, RANDOM_RELU, balanced, of_linear
-from analysis.theory.richness.laziness import of_relu_on_gaussian
-from analysis.theory.richness.two_layer_linear import Start, d_lr
 from sweepkit.declarations.evaluations import PROBED
 from trainables.cell import cell_of
 from trainables.engines import descent_engine

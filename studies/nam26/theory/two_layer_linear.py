@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from analysis.theory.richness.laziness import Alignment
+from .laziness import Alignment
 
 Array = np.ndarray[Any, Any]
 

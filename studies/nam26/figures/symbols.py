@@ -73,5 +73,5 @@ def _range(frame: pd.DataFrame) -> str:
 
 SYMBOLS = Figure(
     "Richness", "From lazy to rich: accuracy, AUC and D_LR against the symbols", "[Nam26] beside [Tong25 Fig. 1c]",
-    ("grids/richness_symbols.yaml",), _draw,
+    ("richness_symbols",), _draw,
 )  # fmt: skip

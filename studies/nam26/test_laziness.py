@@ -2,8 +2,7 @@
 
 import numpy as np
 import pytest
-
-from analysis.theory.richness.laziness import (
+from sweepkit.studies.nam26.theory.laziness import (
     Alignment,
     bounds,
     nc1_of_simplex,
@@ -14,6 +13,7 @@ from analysis.theory.richness.laziness import (
     of_white,
     relu_kernel,
 )
+
 from trainables.richness.alignment import centred, d_lr, d_lr_of_span
 from trainables.richness.collapse import collapse
 

@@ -9,7 +9,8 @@ import pandas as pd
 
 from analysis.charts.curves import styled
 from analysis.figures.drawn import Drawn, Figure, Missing
-from analysis.theory.richness.laziness import bounds, nc1_of_simplex, of_relu_on_gaussian, of_relu_on_sphere, of_simplex, of_white
+
+from ..theory.laziness import bounds, nc1_of_simplex, of_relu_on_gaussian, of_relu_on_sphere, of_simplex, of_white
 
 Array = np.ndarray[Any, Any]
 Scale = Literal["linear", "log"]

@@ -12,5 +12,5 @@ _CURVES = CurveFigure(
 
 LINEAR = Figure(
     "Linear", "Two-layer linear networks: D_LR from lazy to rich, beside its closed form", "docs/science/richness.md",
-    ("grids/richness_linear.yaml",), _CURVES.draw,
+    ("richness_linear",), _CURVES.draw,
 )  # fmt: skip

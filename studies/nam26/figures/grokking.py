@@ -101,5 +101,5 @@ def _one(frame: pd.DataFrame, title: str) -> Any:
 
 GROKKING = Figure(
     "Grokking", "Modular arithmetic: how rich networks are as they come to generalise", "[Nam26 Fig. 12]",
-    ("grids/richness_grokking.yaml", "grids/richness_grokking_tokens.yaml"), _draw,
+    ("richness_grokking", "richness_grokking_tokens"), _draw,
 )  # fmt: skip

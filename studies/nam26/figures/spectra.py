@@ -69,22 +69,22 @@ class SpectraFigure:
 SPECTRA = [
     Figure(
         "Codes", "Digits with a label code: what the output uses, and what the target needs", "[Nam26 Fig. 1]",
-        ("grids/richness_codes.yaml",),
+        ("richness_codes",),
         SpectraFigure("trained", {"task": "digits", "code": 1}, lambda value: _TRAINED[value]).draw,
     ),
     Figure(
         "Eigenfunctions", "Images of MNIST: target and output move to the leading eigenfunctions", "[Nam26 Fig. 5]",
-        ("grids/richness_spectra.yaml",),
+        ("richness_spectra",),
         SpectraFigure("steps", {"task": "mnist5k"}, lambda value: f"{value} steps", ("eval_every",), width=190).draw,
     ),
     Figure(
         "Step", "A step on a line: the eigenfunctions that hold target and output", "[Nam26 Fig. 9]",
-        ("grids/richness_spectra.yaml",),
+        ("richness_spectra",),
         SpectraFigure("steps", {"task": "step"}, lambda value: f"{value} steps", ("eval_every",), width=190, last=8).draw,
     ),
     Figure(
         "Outputs", "Digits as classes and as one number: how many eigenfunctions the output uses", "[Nam26 Fig. 10]",
-        ("grids/richness_codes.yaml",),
+        ("richness_codes",),
         SpectraFigure("task", {"task": ["digits", "digits_value"], "code": [0, None], "shuffle": [0, None]},
                       lambda value: _TASKS[value], ("alpha",)).draw,
     ),

@@ -1,1 +1,0 @@
-"""Closed forms of the distance of a network from rich learning."""
