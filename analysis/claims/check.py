@@ -18,10 +18,12 @@ from analysis.data.measures import MEASURES, measures
 from analysis.data.progress.coverage import sweeps_with
 from analysis.overlays.registry import THEORIES
 from sweepkit.console.commands import sweep_command
+from sweepkit.console.words import listed, nearest
 from sweepkit.console.yaml_lines import read_yaml
 from sweepkit.declarations.metrics import METRICS
 from sweepkit.shipped import grid_file, grid_path
 from sweepkit.store.views import declared
+from sweepkit.studies import folders
 
 _ALONG = frozenset(name for name, metric in METRICS.items() if metric.per == "evaluation")
 """The metrics along training that every store has."""
@@ -38,6 +40,11 @@ def load_claims(*paths: Path, known_measures: Collection[str] = MEASURES, study:
     for claim in claims:
         if claim.not_measured:
             continue
+        if claim.study and claim.grid and not (grid_file(claim.grid) or Path(claim.grid).is_file()):
+            there = [file.stem for file in sorted((folders()[claim.study] / "grids").glob("*.yaml"))]
+            raise ValueError(
+                f"claim {claim.id}: no grid {claim.grid!r}{nearest(claim.grid, there) or ';'} there are {listed(there)}"
+            )
         arguments = dict(claim.measure)
         kind = arguments.pop("kind", None)
         try:

@@ -11,6 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 
 from analysis.claims.papers import OURS, Place, place, rank
 from analysis.studies.loading import studies
+from sweepkit.console.words import pydantic_reason
 from sweepkit.console.yaml_lines import read_yaml
 from sweepkit.shipped import ROOT
 
@@ -169,8 +170,7 @@ def _entries(path: Path, study: str) -> list[Claim]:
             try:
                 claims.append(Claim.model_validate(filled))
             except ValidationError as error:
-                wrong = "; ".join(f"{'.'.join(map(str, e['loc']))}: {e['msg']}" for e in error.errors())
-                raise ValueError(f"{_named(path)}: claim {filled.get('id')}: {wrong}") from error
+                raise ValueError(f"{_named(path)}: claim {filled.get('id')}: {pydantic_reason(error)}") from error
     return claims
 
 

@@ -15,7 +15,7 @@ from analysis.data.measures import measures
 from analysis.data.paper import TASKS, settings
 from analysis.data.parts import are_at_equilibrium
 from analysis.data.points import described, one_setting, seeds, unusual, varying
-from analysis.data.selection import Selection, grid_keys
+from analysis.data.selection import VERSION, Selection, grid_keys
 from sweepkit.console.words import counted, shown
 from sweepkit.declarations.columns import Column, Key
 from sweepkit.declarations.keys import KEYS
@@ -184,10 +184,21 @@ def _finished(
     if unknown := {*of, *axes} - {*keys}:
         return Networks(pd.DataFrame(columns=[*keys, "seed", "value"]), f"no networks have a key {', '.join(sorted(unknown))}")
     selection = Selection().only({key: value for key, value in of.items() if key not in ranges})
-    frame = _held(seeds(results, selection, measure, keys, with_diverged).assign(n=1), ranges)
+    frame = _of_present_files(results, _held(seeds(results, selection, measure, keys, with_diverged).assign(n=1), ranges))
     if among is not None:
         frame = frame[frame["cell_id"].isin(among)]
     return Networks(frame, NONE_HERE) if frame.empty else frame
+
+
+def _of_present_files(results: str, frame: pd.DataFrame) -> pd.DataFrame:
+    """The networks without those of a user's own file, or of data, as it was before: of each task whose version has a digest, the
+    version of the network that ended last, be it one that failed."""
+    digested = frame[VERSION].str.contains("+", regex=False).fillna(False) if VERSION in frame else pd.Series(False, frame.index)
+    if not digested.any() or frame[digested].groupby("task")[VERSION].nunique().max() < 2:
+        return frame
+    sql = f"SELECT task, arg_max({VERSION}, finished_at) FROM cells WHERE contains({VERSION}, '+') GROUP BY task"
+    newest = dict(fetch(results, sql))
+    return frame[~digested | (frame[VERSION] == frame["task"].map(newest))]
 
 
 def _held(frame: pd.DataFrame, of: Mapping[str, Any]) -> pd.DataFrame:

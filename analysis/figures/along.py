@@ -26,8 +26,8 @@ from sweepkit.store.views import declared
 from sweepkit.studies import FILE, StudyError
 
 SERIES, X, T = "series", "x", "t"
-NODES = 8
-"""Points between two evaluations over which the theory of a mean since the evaluation before is averaged."""
+SAMPLED = 64
+"""Most steps between two evaluations over which theory is averaged."""
 FINE = 100
 """Points of a smooth curve of theory."""
 SPAN = 8
@@ -59,9 +59,10 @@ def _draw(along: Along, theories: dict[str, Callable[..., Any]], results: str, s
     metric = known.get(along.metric)
     if not isinstance(metric, Metric):
         return Missing(f"no networks with metric {along.metric}")
-    at_end = f"final_{metric.name}" if along.is_along_training else metric.name
+    ends = (f"final_{metric.name}", metric.name, "final_train_loss", "best_test_acc")
+    at_end = next((name for name in ends if name in measures(results)), metric.name) if along.is_along_training else metric.name
     cases = [case._replace(axes=along.case_axes(case)) for case in along.cases]
-    held = list(found(results, sweep, cases, at_end if at_end in measures(results) else metric.name))
+    held = list(found(results, sweep, cases, at_end))
     if not held:
         return Missing(f"no networks of its cases: {'; '.join(case.title for case in along.cases)}")
     frame = pd.concat([_measured(results, along, metric, one) for one in held], ignore_index=True)
@@ -109,25 +110,42 @@ def _is_mean_since(along: Along) -> bool:
 
 
 def _theory(along: Along, one: Found, frame: pd.DataFrame, function: Callable[..., Any]) -> pd.DataFrame:
-    """The theory of a case, a curve for each set of values that it depends on."""
+    """The theory of a case: a curve for each series, once where the theory does not tell them apart."""
     names = list(inspect.signature(function).parameters)
-    by = [key for key in one.case.axes if key in names and key != along.x]
+    drawn: dict[Any, tuple[Any, Any]] = {}
     parts = []
-    for values, of in frame.groupby(by, sort=False) if by else [((), frame)]:
-        fixed = {key: one.case.where[key] for key in names if key in one.case.where} | dict(zip(by, values, strict=True))
-        series = of[SERIES].iloc[0] if by else one.case.title
-        xs, ys = _along_training(along, of, function, fixed) if along.is_along_training else _over_key(along, of, function, fixed)
-        parts.append(pd.DataFrame({CASE: one.case.title, SERIES: series, X: xs, "mean": ys}))
+    for series, of in frame.groupby(SERIES, sort=False):
+        row = of.iloc[0]
+        held = [key for key in names if key in one.case.axes and key != along.x]
+        fixed = {key: one.case.where[key] for key in names if key in one.case.where} | {key: row[key] for key in held}
+        key = (*fixed.items(), *of[X], *of.get(STEP, ()))
+        if key in drawn:
+            continue
+        drawn[key] = (
+            _along_training(along, of, function, fixed) if along.is_along_training else _over_key(along, of, function, fixed)
+        )
+        parts.append(pd.DataFrame({CASE: one.case.title, SERIES: series, X: drawn[key][0], "mean": drawn[key][1]}))
     return pd.concat(parts, ignore_index=True)
 
 
 def _along_training(along: Along, frame: pd.DataFrame, function: Callable[..., Any], fixed: dict[str, Any]) -> tuple[Any, Any]:
-    ends = np.sort(frame[X].unique()).astype(float)
+    """The theory at each evaluation. What is measured as a mean over the steps since the evaluation before, each before its
+    update, has the mean of the theory over these steps; of many steps, over SAMPLED of them."""
+    at = frame.sort_values(STEP)
+    ends, x = at[STEP].to_numpy(int), at[X].to_numpy(float)
     if not _is_mean_since(along):
-        return ends, function(**fixed, t=ends)
-    starts = np.concatenate([[0.0], ends[:-1]])
-    between = starts[:, None] + (ends - starts)[:, None] * (np.arange(NODES) + 0.5) / NODES
-    return ends, np.asarray(function(**fixed, t=between)).mean(axis=1)
+        return x, function(**fixed, t=x)
+    per_step, starts = x[-1] / ends[-1], np.concatenate([[0], ends[:-1]])
+    steps = [_sampled(start, end) for start, end in zip(starts, ends, strict=True) if end > 0]
+    values = np.asarray(function(**fixed, t=np.concatenate(steps) * per_step))
+    means = [part.mean() for part in np.split(values, np.cumsum([len(part) for part in steps])[:-1])]
+    return x[ends > 0], np.array(means)
+
+
+def _sampled(start: int, end: int) -> "np.ndarray[Any, Any]":
+    """The steps from start to end - 1, or the middles of SAMPLED equal parts of them."""
+    n = end - start
+    return np.arange(start, end, dtype=float) if n <= SAMPLED else start + n * (np.arange(SAMPLED) + 0.5) / SAMPLED - 0.5
 
 
 def _over_key(along: Along, frame: pd.DataFrame, function: Callable[..., Any], fixed: dict[str, Any]) -> tuple[Any, Any]:

@@ -61,10 +61,15 @@ def theory(
         raise StudyError(f"theory {name!r}: of: {wrong[0]} = {show(of[wrong[0]])}: must be a name or a list of names")
     condition = _condition({key: value for key, value in of.items() if key not in PARTS}, where)
     task, network, training = (tuple(named.get(key, ())) for key in PARTS)
-    about = About(task, network, training, condition, {k: v for k, v in USUAL.items() if k not in of}, tuple(of))
 
     def declare(function: F) -> F:
         keys = _keys(function)
+
+        def holds(frame: pd.DataFrame) -> Any:
+            there = [key for key in keys if key in frame and key != "loss"]
+            return condition(frame) & frame[there].notna().all(axis=1)  # a network without one of them is another kind
+
+        about = About(task, network, training, holds, {k: v for k, v in USUAL.items() if k not in of}, tuple(of))
         given = {key: parameter.annotation for key, parameter in inspect.signature(function).parameters.items()}
 
         def arguments(at: Mapping[str, Any]) -> dict[str, Any]:
@@ -122,7 +127,8 @@ def _condition(of: Mapping[str, Any], where: Callable[[pd.DataFrame], Any] | Non
             if isinstance(value, Mapping):
                 found &= frame[key].between(value.get("at_least", -np.inf), value.get("at_most", np.inf))
             else:
-                found &= frame[key].isin(_list(value)) | (frame[key].isna() if None in _list(value) else False)
+                is_left_out = frame[key].isna() & (None in _list(value) or key == "loss")  # results leave the task's own loss out
+                found &= frame[key].isin(_list(value)) | is_left_out
         return found if where is None else found & where(frame)
 
     return holds

@@ -13,6 +13,8 @@ from analysis.figures.drawn import Drawn, Figure, Missing
 from analysis.figures.registry import FIGURES
 from analysis.overlays.overlays import Compute
 from analysis.report.pictures import Picture, picture
+from sweepkit.console.errors import PlainError, own_line
+from sweepkit.console.words import in_a_line
 
 
 class Claims(NamedTuple):
@@ -89,7 +91,12 @@ def figures(
             continue
         lost = ""
         for sweep in [None] if sweeps is None else sweeps:
-            found = figure.draw_in_full(results, sweep, compute)
+            try:
+                found = figure.draw_in_full(results, sweep, compute)
+            except PlainError:
+                raise
+            except Exception as error:  # noqa: BLE001 - a figure of a person's own; the others are drawn all the same
+                found = Missing(f"drawing it raised {in_a_line(error)}{f' ({line})' if (line := own_line(error)) else ''}")
             if isinstance(found, Missing):
                 lost = lost or found.needs
                 continue

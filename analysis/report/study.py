@@ -46,7 +46,11 @@ def words_of(study: Declared) -> Markup:
     formulas: list[str] = []
 
     def hidden(found: re.Match[str]) -> str:
-        formulas.append(convert((found[1] or found[2]).strip(), display="block" if found[1] else "inline"))
+        text = (found[1] or found[2]).strip()
+        try:
+            formulas.append(convert(text, display="block" if found[1] else "inline"))
+        except Exception:  # noqa: BLE001 - what is no formula stands as it is written
+            formulas.append(Markup("<code>{}</code>").format(text))
         return f"\x02{len(formulas) - 1}\x03"
 
     shown = MarkdownIt("commonmark", {"html": False}).enable("table").render(_FORMULA.sub(hidden, readme(study)))

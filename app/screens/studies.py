@@ -22,7 +22,7 @@ from app.shared import figure, remembered, remembered_with_theory
 from app.styles import is_dark, is_narrow
 from app.theory import compute_later
 from app.verdicts import following
-from sweepkit.console.words import counted
+from sweepkit.console.words import counted, in_a_line
 from sweepkit.studies import StudyError
 
 STUDY = "study"
@@ -117,8 +117,12 @@ def _whole(results: str, study: Declared, checked: Sequence[Checked], trained: d
 
 
 def _figure(results: str, one: Figure) -> None:
-    with st.spinner("Drawing the figure"):
-        drawn = remembered_with_theory(_drawn, results, one.name)
+    try:
+        with st.spinner("Drawing the figure"):
+            drawn = remembered_with_theory(_drawn, results, one.name)
+    except Exception as error:  # noqa: BLE001 - a figure of a person's own; the rest of the page stands
+        st.warning(f"Figure {one.name} could not be drawn: {in_a_line(error)}")
+        return
     if isinstance(drawn, Missing):
         st.caption(f"Figure {one.name} cannot be drawn of these networks yet: {drawn.needs}.")
         return

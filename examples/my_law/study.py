@@ -2,12 +2,7 @@
 
 from analysis.study import Along, Case, Study
 
-LEAST_SQUARES = {
-    "task": "hermite",
-    "degree": 1,
-    "network": "linear1",
-    "training": "ridge",
-}
+LEAST_SQUARES = {"task": "hermite", "degree": 1, "network": "linear1"}
 
 STUDY = Study(
     title="Least squares with few examples",

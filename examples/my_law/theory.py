@@ -11,7 +11,12 @@ gradient descent for each: (1 - 1/d)^P.
 
 from analysis.study import theory
 
-LEAST_SQUARES = {"task": "hermite", "degree": 1, "network": "linear1"}
+LEAST_SQUARES = {
+    "task": "hermite",
+    "degree": 1,
+    "network": "linear1",
+    "training": "ridge",
+}
 
 
 # The names of the arguments are the keys of the grid that the value depends on.

@@ -2,6 +2,7 @@
 
 import re
 import shutil
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -16,7 +17,7 @@ from sweepkit.console.commands import command, where
 from sweepkit.console.escaping import printable
 from sweepkit.console.exit_codes import INTERRUPTED
 from sweepkit.console.streams import run_and_leave
-from sweepkit.console.terminal import stop, told
+from sweepkit.console.terminal import complain, stop, told
 from sweepkit.console.writing import check_file, write_whole
 from sweepkit.extras import require
 from sweepkit.shipped import ROOT
@@ -115,6 +116,7 @@ def run(
     one = _study(name)
     file = out or (Path(f"{one.name}.html") if one.folder.parent == OURS else one.folder / "report.html")
     check_file(file, "report.html")
+    _check_all(one)
     if one.grids:
         _train(one, one.grid_file(one.grids[-1 if full else 0]), results)
     else:
@@ -150,17 +152,39 @@ def _train(one: "Declared", grid: Path, results: str) -> None:
     """Train what is missing, in a process of its own; Ctrl-C drains it. Leave if that fails; networks that fail stop nothing."""
     require("train")
     words = [sys.executable, "-m", "orchestrator.sweep", str(grid), "--results", results]
-    child = subprocess.Popen(words, stdin=subprocess.DEVNULL)
-    while True:
-        try:
-            code = child.wait()
-            break
-        except KeyboardInterrupt:  # the sweep has it, too, and drains
-            continue
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches the sweep, which drains, and this waits for it
+    try:
+        code = subprocess.run(words, stdin=subprocess.DEVNULL, check=False, preexec_fn=_heed_interrupts).returncode
+    finally:
+        signal.signal(signal.SIGINT, before)
     if code not in (0, 1):
         raise typer.Exit(INTERRUPTED if code < 0 else code)
     if code:
         told(f"some networks of {one.name} failed: it is judged by the others")
+
+
+def _heed_interrupts() -> None:
+    """In the child, before it starts: what its parent ignores it would ignore, too."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
+def _check_all(one: "Declared") -> None:
+    """Stop for a mistake in any file of the study: better before hours of training than after."""
+    from analysis.claims.check import load_claims
+    from analysis.figures.registry import figures_of
+    from analysis.overlays.registry import theories_of
+    from analysis.studies.loading import part
+
+    class _All(frozenset[str]):
+        """The metrics of the study's own files are not known yet."""
+
+        def __contains__(self, name: object) -> bool:
+            return True
+
+    try:
+        theories_of(one), figures_of(one), part(one.folder, "kinds"), load_claims(known_measures=_All(), study=one.name)
+    except (StudyError, ValueError, OSError) as error:
+        stop(str(error))
 
 
 def _print_verdicts(one: "Declared", results: str) -> None:
@@ -169,6 +193,7 @@ def _print_verdicts(one: "Declared", results: str) -> None:
     from analysis.claims.verdict_cache import checked
     from analysis.data.measures import measures
     from analysis.data.source import existing
+    from analysis.overlays.unheard import unheard
     from sweepkit.stats.rounding import with_interval
 
     existing(results)
@@ -184,6 +209,8 @@ def _print_verdicts(one: "Declared", results: str) -> None:
         says, expected = f"{found.claim.says} ({found.claim.id})", str(found.claim.expected or "")
         table.add_row(found.verdict, printable(says), printable(measured), expected)
     Console(highlight=False).print(table)
+    for words in unheard(one, results):
+        complain(words)
 
 
 if __name__ == "__main__":

@@ -109,6 +109,13 @@ def run_and_leave(command: Callable[[], object], quiet_pipe: bool = False) -> No
         command()
     except SystemExit as error:
         code = error.code
+    except Exception as error:
+        from sweepkit.console.errors import PlainError  # here: most commands end without it
+
+        if not isinstance(error, PlainError):
+            raise
+        print(error, file=sys.stderr)  # a mistake whose message says all
+        code = 2
     if isinstance(code, str):
         print(code, file=sys.stderr)
     leave(code if isinstance(code, int) else 0 if code is None else 1)

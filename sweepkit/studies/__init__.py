@@ -65,7 +65,7 @@ def _installed() -> tuple[Path, ...]:
 
 
 def _split(named: str) -> Iterator[Path]:
-    return (Path(folder) for folder in named.split(os.pathsep) if folder)
+    return (Path(folder).resolve() for folder in named.split(os.pathsep) if folder)
 
 
 def _check(folder: Path, known: Mapping[str, Path]) -> None:

@@ -1,4 +1,4 @@
-"""The figure of D_LR in closed form, beside what else measures it: theory alone (analysis/theory/richness/laziness.py)."""
+"""The figure of D_LR in closed form, beside what else measures it: theory alone (studies/nam26/theory/laziness.py)."""
 
 from collections.abc import Mapping
 from typing import Any, Literal

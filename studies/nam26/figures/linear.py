@@ -1,5 +1,5 @@
 """The figure of two-layer linear networks from lazy to rich, beside their closed form
-(analysis/theory/richness/two_layer_linear.py)."""
+(studies/nam26/theory/two_layer_linear.py)."""
 
 from analysis.charts.curves import Look
 from analysis.figures.drawn import Figure

@@ -5,26 +5,34 @@ import os
 import re
 import subprocess
 import sys
+from datetime import UTC, datetime
 from pathlib import Path
+from types import SimpleNamespace
 
+import numpy as np
 import pandas as pd
 import pytest
 
 from analysis import Results, Study
 from analysis.claims.check import load_claims
 from analysis.claims.kinds import KINDS
+from analysis.claims.networks_used import networks
 from analysis.claims.verdict import JUDGES
 from analysis.claims.verdict_cache import judged_by
 from analysis.data.source import ResultsError
+from analysis.figures.along import _along_training, _theory
 from analysis.figures.registry import FIGURES
 from analysis.overlays.overlays import beside
 from analysis.overlays.registry import THEORIES
+from analysis.overlays.unheard import unheard
 from analysis.studies import loading
-from analysis.study import theory
+from analysis.study import Along, Case, theory
 from analysis.theory.cache import is_kept, kept
 from sweepkit.console.commands import STUDIES
 from sweepkit.shipped import ROOT, grid_file
+from sweepkit.store.store import Store
 from sweepkit.studies import StudyError, folders
+from tests.store_rows import row
 
 STUDY = """from analysis.study import Along, Case, Study
 
@@ -120,7 +128,8 @@ def test_nothing_of_a_folder_is_run_unless_it_is_named(tmp_path, monkeypatch):
 
 def test_another_process_knows_it_by_its_name(tmp_path):
     Study.load(made(tmp_path / "told"))
-    code = """from analysis.figures.registry import FIGURES
+    code = """from analysis.figures.along import _along_training, _theory
+from analysis.figures.registry import FIGURES
 from sweepkit.studies.told.theory import error
 print(error(4, 2), 'told_figure' in FIGURES)"""
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, env=os.environ, capture_output=True, text=True, check=True)
@@ -336,3 +345,74 @@ def test_claims_of_a_file_or_of_one_study(measured, tmp_path):
     assert set(Results(measured).claims(study="balance")["topic"]) == {"Conservation"}
     with pytest.raises(ResultsError, match="No such file"):
         Results(measured).claims(tmp_path / "none.yaml")
+
+
+def test_theory_that_is_about_no_network_is_told_with_what_is_misspelt(measured, tmp_path):
+    text = """from analysis.study import theory
+@theory("heard", metric="best_test_acc", of={"task": "same_different"})
+def heard(L): return 0.5
+@theory("other metric", metric="best_tset_acc", of={"task": "same_different"})
+def metric(L): return 0.5
+@theory("other key", metric="best_test_acc", of={"task": "same_different", "gama": 1})
+def key(L): return 0.5
+@theory("other value", metric="best_test_acc", of={"task": "same_diferent"})
+def value(L): return 0.5
+"""
+    study = Study.load(made(tmp_path / "unheard", **{"theory.py": text, "study.py": f"{FROM} Study\n{AS})"}))
+    metric, key, value = unheard(study, measured)
+    assert "'other metric' is of best_tset_acc" in metric and "did you mean 'best_test_acc'" in metric
+    assert "'other key' names 'gama'" in key and "did you mean 'gamma'" in key
+    assert "'other value' is about none of the networks" in value
+
+
+def test_a_network_without_a_parameter_is_another_kind():
+    @theory("m", metric="test_mse", of={"task": "hermite"})
+    def of(d: int, P: int):
+        return P / d
+
+    rows = pd.DataFrame({"task": "hermite", "d": [4, 4], "P": pd.array([2, None], dtype="Int64"), "loss": [None, None]})
+    assert of.theories[0].about.speaks_of(rows).tolist() == [True, False]
+
+
+def test_the_loss_that_results_leave_out_may_be_named():
+    @theory("m", metric="test_mse", of={"task": "hermite", "loss": "mse"})
+    def of(d):
+        return d
+
+    rows = pd.DataFrame({"task": "hermite", "d": 4, "loss": [None, "mse", "cross_entropy"]})
+    assert of.theories[0].about.speaks_of(rows).tolist() == [True, True, False]
+
+
+def test_claims_judge_the_networks_of_a_file_as_it_is_now(tmp_path):
+    store = Store(str(tmp_path))
+    for i, (version, value) in enumerate((("3+aaaa", 0.1), ("3+bbbb", 0.9))):
+        when = datetime(2026, 11, 29, 12, i, tzinfo=UTC)
+        names = range(3) if i == 0 else range(3, 6)
+        store.commit(
+            f"p{i}", [row(f"c{n}", seed=n % 3, best_test_acc=value, science_version=version, finished_at=when) for n in names]
+        )
+    found = networks(store.results, {"task": "same_different"}, "best_test_acc")
+    assert set(found.frame["value"]) == {0.9} and len(found.frame) == 3
+
+
+def test_the_theory_of_a_mean_is_its_mean_over_the_same_steps():
+    figure = Along("A", "train_loss", (), "t", x="base_lr * step")
+    frame = pd.DataFrame({"step": [0, 2, 12, 1012], "x": [0.0, 1.0, 6.0, 506.0]})
+    x, means = _along_training(figure, frame, lambda t: t, {})
+    # Steps 0 and 1; 2 to 11; 12 to 1011, at half the step each.
+    assert list(x) == [1.0, 6.0, 506.0] and means == pytest.approx([0.25, 3.25, 255.75])
+
+
+def test_a_curve_for_each_series_whose_evaluations_differ():
+    figure = Along("A", "train_loss", (), "t", x="base_lr * step")
+    frame = pd.DataFrame(
+        {
+            "series": ["a", "a", "b", "b", "c", "c"],
+            "step": [10, 20] * 3,
+            "x": [1.0, 2.0, 5.0, 10.0, 1.0, 2.0],
+            "base_lr": [0.1] * 2 + [0.5] * 2 + [0.1] * 2,
+        }
+    )
+    one = SimpleNamespace(case=Case("case", {}, axes=("base_lr",), theory="flow"))
+    lines = _theory(figure, one, frame, lambda t: np.exp(-t))
+    assert list(lines.groupby("series").size().items()) == [("a", 2), ("b", 2)]  # c is as a
