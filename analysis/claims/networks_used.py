@@ -15,7 +15,7 @@ from analysis.data.measures import measures
 from analysis.data.paper import TASKS, settings
 from analysis.data.parts import are_at_equilibrium
 from analysis.data.points import described, one_setting, seeds, unusual, varying
-from analysis.data.selection import VERSION, Selection, grid_keys
+from analysis.data.selection import SEED, VERSION, Selection, grid_keys
 from sweepkit.console.words import counted, shown
 from sweepkit.declarations.columns import Column, Key
 from sweepkit.declarations.keys import KEYS
@@ -191,14 +191,15 @@ def _finished(
 
 
 def _of_present_files(results: str, frame: pd.DataFrame) -> pd.DataFrame:
-    """The networks without those of a user's own file, or of data, as it was before: of each task whose version has a digest, the
-    version of the network that ended last, be it one that failed."""
+    """The networks without those that a user's own file, or data, made as it was before: of equal parameters and seeds whose
+    version has a digest, the one that ended last counts, be it one that failed."""
     digested = frame[VERSION].str.contains("+", regex=False).fillna(False) if VERSION in frame else pd.Series(False, frame.index)
-    if not digested.any() or frame[digested].groupby("task")[VERSION].nunique().max() < 2:
+    if frame.loc[digested, VERSION].nunique() < 2:
         return frame
-    sql = f"SELECT task, arg_max({VERSION}, finished_at) FROM cells WHERE contains({VERSION}, '+') GROUP BY task"
-    newest = dict(fetch(results, sql))
-    return frame[~digested | (frame[VERSION] == frame["task"].map(newest))]
+    alike = ", ".join(quoted(key) for key in [*grid_keys(results), SEED] if key != VERSION)
+    newest = f"arg_max({VERSION}, finished_at) OVER (PARTITION BY {alike})"
+    sql = f"SELECT cell_id FROM cells WHERE contains({VERSION}, '+') QUALIFY {VERSION} <> {newest}"
+    return frame[~frame["cell_id"].isin([cell_id for (cell_id,) in fetch(results, sql)])]
 
 
 def _held(frame: pd.DataFrame, of: Mapping[str, Any]) -> pd.DataFrame:

@@ -61,7 +61,7 @@ def test_they_are_the_means_over_samples_of_formulas_written_out(make_cell):
 
 def test_a_wide_linear_network_is_lazy(make_cell):
     """Its kernel is x.x', so that f along one of d equal directions gives 1 - 1/sqrt(d), as sigma -> infinity in item 8 of
-    tests/studies/nam26/theory/test_laziness.py."""
+    studies/nam26/test_laziness.py."""
     names = ["d_lr_test", "participation"]
     cell = make_cell(task=Linear(d=4, P=64), network="linear2", width=400, test_size=4096, steps=8, eval_every=1)
     found = measured(watched(cell, names), names)
