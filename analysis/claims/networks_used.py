@@ -193,8 +193,10 @@ def _finished(
 def _of_present_files(results: str, frame: pd.DataFrame) -> pd.DataFrame:
     """The networks without those that a user's own file, or data, made as it was before: of equal parameters and seeds whose
     version has a digest, the one that ended last counts, be it one that failed."""
-    digested = frame[VERSION].str.contains("+", regex=False).fillna(False) if VERSION in frame else pd.Series(False, frame.index)
-    if frame.loc[digested, VERSION].nunique() < 2:
+    if VERSION not in frame:
+        return frame
+    digested = frame[VERSION].str.contains("+", regex=False).fillna(False)
+    if frame.loc[digested.astype(bool), VERSION].nunique() < 2:
         return frame
     alike = ", ".join(quoted(key) for key in [*grid_keys(results), SEED] if key != VERSION)
     newest = f"arg_max({VERSION}, finished_at) OVER (PARTITION BY {alike})"
