@@ -57,6 +57,6 @@ def _installed_by(extra: str) -> str:
         origin = {}
     path = unquote(urlsplit(origin.get("url", "")).path) if origin.get("url", "").startswith("file:") else ""
     editable = "-e " if origin.get("dir_info", {}).get("editable") else ""
-    installer = "python -m pip" if find_spec("pip") else "uv pip"  # uv's environments have no pip
-    at = "" if find_spec("pip") else f"--python {sys.executable} "
-    return f"{installer} install {at}{editable}'{path or f'sweepkit-{__version__}-py3-none-any.whl'}[{extra}]'"
+    # uv's environments have no pip.
+    installs = "python -m pip install" if find_spec("pip") else f"uv pip install --python {sys.executable}"
+    return f"{installs} {editable}'{path or f'sweepkit-{__version__}-py3-none-any.whl'}[{extra}]'"

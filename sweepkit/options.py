@@ -4,16 +4,12 @@ from typing import Annotated
 
 import typer
 
-from sweepkit.console.terminal import stop
-from sweepkit.studies import StudyError, add
+from sweepkit.studies import add
 
 
 def _known(folders: list[str] | None) -> list[str] | None:
     for folder in folders or ():
-        try:
-            add(folder)
-        except StudyError as error:
-            stop(str(error))
+        add(folder)
     return folders
 
 

@@ -11,6 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 
 from analysis.claims.papers import OURS, Place, place, rank
 from analysis.studies.loading import studies
+from sweepkit.console.commands import name_here
 from sweepkit.console.words import pydantic_reason
 from sweepkit.console.yaml_lines import read_yaml
 from sweepkit.shipped import ROOT
@@ -179,7 +180,7 @@ def _grid_of(path: Path, grid: Any) -> Any:
     file = path.parent / "grids" / f"{grid}.yaml"
     if not isinstance(grid, str) or path.is_relative_to(ROOT) or not file.is_file():
         return grid
-    return str(file.relative_to(Path.cwd()) if file.is_relative_to(Path.cwd()) else file)
+    return name_here(file)
 
 
 def _filled(value: Any, names: dict[str, Any]) -> Any:

@@ -15,7 +15,7 @@ from analysis.data.measures import measures
 from analysis.data.paper import TASKS, settings
 from analysis.data.parts import are_at_equilibrium
 from analysis.data.points import described, one_setting, seeds, unusual, varying
-from analysis.data.selection import SEED, VERSION, Selection, grid_keys
+from analysis.data.selection import SEED, VERSION, Selection, fits, grid_keys
 from sweepkit.console.words import counted, shown
 from sweepkit.declarations.columns import Column, Key
 from sweepkit.declarations.keys import KEYS
@@ -206,11 +206,7 @@ def _of_present_files(results: str, frame: pd.DataFrame) -> pd.DataFrame:
 
 def _held(frame: pd.DataFrame, of: Mapping[str, Any]) -> pd.DataFrame:
     for key, value in of.items():
-        if isinstance(value, Mapping):
-            held = frame[key].between(value.get("at_least", -float("inf")), value.get("at_most", float("inf")))
-        else:
-            held = frame[key].isin(value if isinstance(value, list | tuple) else [value])
-        frame = frame[held]
+        frame = frame[fits(frame[key], value)]
     return frame
 
 

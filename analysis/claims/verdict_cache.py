@@ -21,7 +21,7 @@ from analysis.overlays.registry import THEORIES
 from analysis.studies.loading import judging_digest
 from sweepkit import FOLDER
 from sweepkit.console.cache import cache_folder, digest
-from sweepkit.console.progress import tracked
+from sweepkit.console.terminal import tracked
 from sweepkit.console.writing import write_whole
 from sweepkit.studies import folders
 

@@ -7,6 +7,7 @@ from typing import Any, Generic, TypeVar
 
 import duckdb
 import numpy as np
+import pandas as pd
 
 from sweepkit.declarations.columns import Key, Metric
 from sweepkit.store.sql import literal, quoted
@@ -190,3 +191,10 @@ WHERE {selection.condition}
 GROUP BY {names}
 HAVING {n} > 0 OR bool_and(status <> 'ok') AND bool_or(status = 'diverged')
 ORDER BY {names}"""
+
+
+def fits(column: "pd.Series[Any]", wanted: Any) -> "pd.Series[bool]":
+    """True where a value is as asked: the value, one of a list, or within a range {at_least, at_most}."""
+    if isinstance(wanted, Mapping):
+        return column.between(wanted.get("at_least", -float("inf")), wanted.get("at_most", float("inf")))
+    return column.isin(wanted if isinstance(wanted, list | tuple) else [wanted])

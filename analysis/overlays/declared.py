@@ -7,6 +7,8 @@ from typing import Any, TypeVar
 import numpy as np
 import pandas as pd
 
+from analysis.data.comparing import PARTS
+from analysis.data.selection import fits
 from analysis.overlays.theory import About, Theory
 from analysis.theory.cache import is_kept, kept
 from analysis.theory.estimate import Estimate
@@ -17,7 +19,6 @@ from sweepkit.studies import StudyError
 F = TypeVar("F", bound=Callable[..., Any])
 DECLARED = "theories"
 """The attribute of a function that holds the theories it declares."""
-PARTS = ("task", "network", "training")
 USUAL: Mapping[str, tuple[Any, ...]] = {"momentum": (0,), "weight_decay": (0,), "lr_schedule": ("constant",)}
 """Values of keys that are meant if nothing is said of these keys."""
 
@@ -124,11 +125,8 @@ def _condition(of: Mapping[str, Any], where: Callable[[pd.DataFrame], Any] | Non
         for key, value in of.items():
             if value == {}:
                 continue
-            if isinstance(value, Mapping):
-                found &= frame[key].between(value.get("at_least", -np.inf), value.get("at_most", np.inf))
-            else:
-                is_left_out = frame[key].isna() & (None in _list(value) or key == "loss")  # results leave the task's own loss out
-                found &= frame[key].isin(_list(value)) | is_left_out
+            is_left_out = frame[key].isna() & (None in _list(value) or key == "loss")  # results leave the task's own loss out
+            found &= fits(frame[key], value) | is_left_out
         return found if where is None else found & where(frame)
 
     return holds

@@ -1,5 +1,7 @@
 """All theories that can be set beside a measured point: those of this folder, and those of the studies."""
 
+from dataclasses import replace
+
 from analysis.overlays import of_lazy, of_markov, of_same_different
 from analysis.overlays.declared import DECLARED
 from analysis.overlays.theory import Theory
@@ -17,8 +19,6 @@ _HERE = (
 
 def theories_of(study: Declared) -> list[Theory]:
     """The theories that a study brings: those in `THEORIES` of its module `theory`, then those declared, in their order."""
-    from dataclasses import replace
-
     module = part(study.folder, "theory")
     functions = [value for value in vars(module).values() if hasattr(value, DECLARED)] if module else []
     declared = [one for function in functions for one in getattr(function, DECLARED)]

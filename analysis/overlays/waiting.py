@@ -3,8 +3,7 @@
 import time
 
 from analysis.overlays.overlays import Compute, Later
-from sweepkit.console.progress import tracked
-from sweepkit.console.terminal import told
+from sweepkit.console.terminal import told, tracked
 from sweepkit.console.words import counted
 
 

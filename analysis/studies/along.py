@@ -44,7 +44,7 @@ class Along:
 
     @property
     def is_along_training(self) -> bool:
-        """Whether its abscissa is the step, or a key times it."""
+        """True if its abscissa is the step, or a key times it."""
         return self.x.split("*")[-1].strip() == STEP
 
     @property

@@ -6,7 +6,7 @@ import signal
 import subprocess
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.box import SIMPLE_HEAD
@@ -21,7 +21,7 @@ from sweepkit.console.terminal import complain, stop, told
 from sweepkit.console.writing import check_file, write_whole
 from sweepkit.extras import require
 from sweepkit.shipped import ROOT
-from sweepkit.studies import NAME, OURS, StudyError
+from sweepkit.studies import NAME, OURS
 
 if TYPE_CHECKING:
     from analysis.studies.declared import Declared
@@ -76,7 +76,7 @@ def listing() -> None:
     table = Table(box=SIMPLE_HEAD)
     for head in ("study", "what it shows", "source"):
         table.add_column(head, no_wrap=head == "study")
-    for one in _heeding(studies):
+    for one in studies():
         table.add_row(one.name, printable(one.shows or one.title), printable(one.source))
     Console(highlight=False).print(table)
 
@@ -85,8 +85,9 @@ def listing() -> None:
 def judge(name: Study, results: Results = "results") -> None:
     """Judge the statements of a study by the networks that are there."""
     from analysis.data.source import NoResults, ResultsError
+    from analysis.studies.loading import load
 
-    one = _study(name)
+    one = load(name)
     try:
         _print_verdicts(one, results)
     except NoResults as error:
@@ -111,9 +112,10 @@ def run(
 ) -> None:
     """Train what is missing of a study's quick grid, judge its statements, draw its figures, and write a report."""
     from analysis.data.source import ResultsError
+    from analysis.studies.loading import load
 
     require("figures")
-    one = _study(name)
+    one = load(name)
     file = out or (Path(f"{one.name}.html") if one.folder.parent == OURS else one.folder / "report.html")
     check_file(file, "report.html")
     _check_all(one)
@@ -133,19 +135,6 @@ def run(
     except OSError as error:
         stop(f"{error.filename}: {error.strerror}")
     Console(highlight=False, soft_wrap=True).print(printable(str(file)), markup=False)
-
-
-def _study(name: str) -> "Declared":
-    from analysis.studies.loading import load
-
-    return _heeding(lambda: load(name))
-
-
-def _heeding(work: Any) -> Any:
-    try:
-        return work()
-    except StudyError as error:
-        stop(str(error))
 
 
 def _train(one: "Declared", grid: Path, results: str) -> None:
@@ -183,7 +172,7 @@ def _check_all(one: "Declared") -> None:
 
     try:
         theories_of(one), figures_of(one), part(one.folder, "kinds"), load_claims(known_measures=_All(), study=one.name)
-    except (StudyError, ValueError, OSError) as error:
+    except (ValueError, OSError) as error:
         stop(str(error))
 
 

@@ -110,11 +110,12 @@ def run_and_leave(command: Callable[[], object], quiet_pipe: bool = False) -> No
     except SystemExit as error:
         code = error.code
     except Exception as error:
-        from sweepkit.console.errors import PlainError  # here: most commands end without it
+        from sweepkit.console.errors import PlainError  # here: most commands end without them
+        from sweepkit.console.terminal import complain
 
         if not isinstance(error, PlainError):
             raise
-        print(error, file=sys.stderr)  # a mistake whose message says all
+        complain(str(error))  # its message says all
         code = 2
     if isinstance(code, str):
         print(code, file=sys.stderr)

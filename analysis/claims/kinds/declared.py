@@ -23,5 +23,5 @@ def kind(function: F) -> F:
 
 
 def is_kind(value: Any) -> bool:
-    """Whether it was declared as a kind."""
+    """True for a function that was declared as a kind."""
     return bool(getattr(value, "is_kind", False))

@@ -4,7 +4,7 @@ import threading
 
 from analysis.overlays import waiting
 from analysis.overlays.overlays import Later
-from sweepkit.console import progress
+from sweepkit.console import terminal
 
 
 def test_a_long_point_is_reported_while_it_is_computed(monkeypatch):
@@ -19,8 +19,8 @@ def test_a_long_point_is_reported_while_it_is_computed(monkeypatch):
         assert reported.wait(30)
         return 0.5
 
-    monkeypatch.setattr(progress, "told", told)
-    monkeypatch.setattr(progress, "EVERY_S", 0.01)
+    monkeypatch.setattr(terminal, "told", told)
+    monkeypatch.setattr(terminal, "EVERY_S", 0.01)
     waiting.computed([Later("a", lambda: 0.5), Later("b", slow)])
     words = "theory of 2 points, which is kept on disk (--no-wait leaves it out)"
     assert said[0] == f"{words} ..." and f"{words}: 1 of 2, 0 s" in said
@@ -28,7 +28,7 @@ def test_a_long_point_is_reported_while_it_is_computed(monkeypatch):
 
 def test_nothing_more_is_said_once_it_is_computed(monkeypatch):
     said = []
-    monkeypatch.setattr(progress, "told", said.append)
+    monkeypatch.setattr(terminal, "told", said.append)
     waiting.computed([Later("a", lambda: 0.5)])
     assert said == ["theory of 1 point, which is kept on disk (--no-wait leaves it out) ..."]
 

@@ -80,7 +80,7 @@ NONE = "metric='test_mse', of={}"
 
 @pytest.fixture(autouse=True)
 def no_others(monkeypatch):
-    """What a test names is known to this test alone."""
+    """Each test knows the studies that it names, and no others."""
     monkeypatch.setenv(STUDIES, "")
 
 
