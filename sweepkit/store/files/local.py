@@ -30,9 +30,10 @@ class LocalFiles:
         return 4
 
     def exists(self) -> bool:
-        for place in (Path(self.root), *Path(self.root).parents):
-            if place.is_file():
-                raise ResultsError(f"{place} is a file, and results are kept in a directory: name another place")
+        if os.path.exists(self.root) and not os.path.isdir(self.root):
+            raise ResultsError(f"{self.root} is a file, and results are kept in a directory: name another place")
+        if above := next((place for place in Path(self.root).parents if place.is_file()), None):
+            raise ResultsError(f"cannot write to the results directory {self.root}: {above} is a file; name another place")
         return os.path.isdir(self.root)
 
     def prepare(self, need_bytes: int = 0, folders: Collection[str] = ()) -> None:

@@ -99,7 +99,7 @@ def test_a_failed_write_leaves_the_old_file_and_no_temporary(tmp_path: Path, mon
 
 def test_a_place_that_cannot_be_written(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("in the way")
-    with pytest.raises(ResultsError, match=r"file is a file, and results are kept in a directory"):
+    with pytest.raises(ResultsError, match=r"cannot write to the results directory .*file/results"):
         open_files(str(tmp_path / "file" / "results")).prepare()
 
 
