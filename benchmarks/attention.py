@@ -10,13 +10,13 @@ from typing import Any
 from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
+from sweepkit.studies.rubin25.figures.attention import LEVEL
+from sweepkit.studies.rubin25.theory.attention import Drawn, drawn_eigenvalue, eigenvalue
 
 from analysis import Results
-from analysis.figures.equilibrium.attention import LEVEL
-from analysis.theory.equilibrium.attention import Drawn, drawn_eigenvalue, eigenvalue
 
 SIZES = ((6, 8), (6, 16), (6, 32), (8, 16), (12, 16))
-"""d and Lc of grids/attention_quick.yaml."""
+"""d and Lc of attention_quick."""
 GROWTHS = (("Lc", (6, 8), (6, 32)), ("d", (6, 16), (12, 16)))
 """The first and the last size along one axis."""
 HEADS: dict[str, str | int] = {"task": "token_pairs", "network": "attention", "width": 2, "kappa": 1}

@@ -90,7 +90,7 @@ def row(shape: tuple[Task, int, int, str], best: Limits) -> list[str]:
 
 
 def paper() -> Table:
-    """CPU hours of every figure in `grids/`, predicted by the cost model with this machine's rates."""
+    """CPU hours of every figure's grid, predicted by the cost model with this machine's rates."""
     table = Table(box=SIMPLE_HEAD, title="the paper in CPU hours, one core each, as predicted", title_justify="left")
     for name in ("grid", "networks", "reference", "these engines", "here, all cores"):
         table.add_column(name, justify="left" if name == "grid" else "right")

@@ -14,11 +14,11 @@ from rich.table import Table
 SWEEPS = [
     ["grid.yaml"],
     ["grid.yaml", "L=2,3", "seed=0", "gamma=1", "steps=1000"],
-    ["grids/figc3.yaml", "seed=0"],
-    ["grids/fig2.yaml", "L=8,64,1024", "sigma2=1,4", "seed=0", "steps=4000"],
-    ["grids/figf1.yaml", "d=1024", "seed=0,1", "steps=4000"],
-    ["grids/fig1b_rich.yaml", "L=3,100,1024", "d=16,256", "seed=0,1", "steps=1000"],
-    ["grids/fig1e_lazy.yaml", "L=256,1024", "d=256,1024", "seed=0", "steps=1000"],
+    ["figc3", "seed=0"],
+    ["fig2", "L=8,64,1024", "sigma2=1,4", "seed=0", "steps=4000"],
+    ["figf1", "d=1024", "seed=0,1", "steps=4000"],
+    ["fig1b_rich", "L=3,100,1024", "d=16,256", "seed=0,1", "steps=1000"],
+    ["fig1e_lazy", "L=256,1024", "d=256,1024", "seed=0", "steps=1000"],
 ]
 
 

@@ -53,7 +53,7 @@ FIGURES: dict[str, tuple[Figure, ...]] = {
     "tutorial": (
         Figure("", "dimension", "examples/dimension.yaml", {"x": "L", "by": "gamma", "panels": "d", "width": 260, "height": 220}),
     ),
-    "lstar": (Figure("Lstar", "lstar-quick", "grids/lstar_quick.yaml"),),
+    "lstar": (Figure("Lstar", "lstar-quick", "lstar_quick"),),
     "looks": (Figure("Looks", "lstar-measures"),),
     "nstar": (Figure("Nstar", "nstar-he3-quick"),),
     "collapse": (Figure("Collapse", "nstar-he3-quick"),),

@@ -6,13 +6,13 @@ from pathlib import Path
 
 _HERE = Path(__file__).parent
 ROOT = next((folder for folder in (_HERE, _HERE.parent) if (folder / "examples").is_dir()), _HERE)
-"""The folder with `grid.yaml`, `grids/`, `studies/` and `examples/`."""
+"""The folder with `grid.yaml`, `studies/` and `examples/`."""
 
 
 @cache
 def grids() -> dict[str, Path]:
     """The file of each grid by its stem, the name that `sweep run NAME` takes anywhere: `grid`, `quick`, `one_third`."""
-    folders = ("examples/", "studies/*/grids/", "grids/", "")
+    folders = ("examples/", "studies/*/grids/", "")
     files = [file for folder in folders for file in sorted(ROOT.glob(f"{folder}*.yaml")) if folder or file.stem == "grid"]
     return {file.stem: file for file in files}
 

@@ -10,7 +10,7 @@ ROOT = Path(__file__).parents[1]
 
 
 def grid_of(words: list[str]) -> Grid:
-    """The grid of `grids/some.yaml key=values ... --only key=values ...`."""
+    """The grid of `some_grid key=values ... --only key=values ...`."""
     grid, *rest = words
     only = [after for word, after in pairwise(rest) if word == "--only"]
     return load_grid(grid_file(grid) or ROOT / grid, [word for word in rest if word != "--only" and word not in only], only=only)

@@ -4,8 +4,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from sweepkit.studies.tong25.theory.rich import test_accuracy as eq3
 
-from analysis.theory.same_different.rich import test_accuracy as eq3
 from sweepkit.store.store import Store
 from tests.store_rows import row
 

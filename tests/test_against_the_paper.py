@@ -1,4 +1,4 @@
-"""The numbers of `grids/acceptance.yaml` and `acceptance_images.yaml` beside the paper's. `make nightly` prints them.
+"""The numbers of `acceptance` and `acceptance_images.yaml` beside the paper's. `make nightly` prints them.
 
 The networks are those of evidence/, or of the store that `ACCEPTANCE_RESULTS` names; other sweeps may share it. Seed 0 is trained
 anew and compared with what lies there.
@@ -36,7 +36,7 @@ def trained(tmp_path_factory):
     """Seed 0 of both sweeps, trained by the code as it is."""
     results = str(tmp_path_factory.mktemp("acceptance"))
     for sweep in ("acceptance", "acceptance_images"):
-        command = [sys.executable, "-m", "orchestrator.sweep", f"grids/{sweep}.yaml", "seed=0", "--results", results]
+        command = [sys.executable, "-m", "orchestrator.sweep", sweep, "seed=0", "--results", results]
         done = subprocess.run(command, cwd=ROOT, check=False, text=True, stdout=subprocess.PIPE)
         assert done.returncode == 0, done.stdout
     return results

@@ -13,7 +13,7 @@ ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text()
 PAGES = {str(path.relative_to(ROOT)): path.read_text() for path in [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]}
 
-ROOMS = ("docs", "grids", "studies", "examples", "trainables", "analysis", "orchestrator", "sweepkit", "tests", "benchmarks")
+ROOMS = ("docs", "studies", "examples", "trainables", "analysis", "orchestrator", "sweepkit", "tests", "benchmarks")
 
 
 def fenced(language):

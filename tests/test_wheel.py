@@ -78,9 +78,7 @@ def test_its_top_level_is_five_packages_and_it_holds_all_that_they_read(wheel):
     assert {name.split("/")[0] for name in names} == {"analysis", "app", "orchestrator", "sweepkit", "trainables", information}
     tracked = subprocess.run(["git", "ls-files"], cwd=ROOT, check=True, capture_output=True, text=True).stdout.split()
     packages = ("analysis/", "app/", "orchestrator/", "sweepkit/", "trainables/")
-    inside = {
-        f"sweepkit/{name}" for name in tracked if name.startswith(("grids/", "studies/", "examples/")) or name == "grid.yaml"
-    }
+    inside = {f"sweepkit/{name}" for name in tracked if name.startswith(("studies/", "examples/")) or name == "grid.yaml"}
     assert {name for name in tracked if name.startswith(packages)} | inside <= {*names}
     assert not [name for name in names if "__pycache__" in name or name.startswith("sweepkit/evidence")]
 
@@ -128,7 +126,7 @@ def test_in_python_a_missing_extra_is_the_same_line(base):
 def test_everything_works_from_a_users_folder(whole):
     assert "12 cells, 0 in the store, 12 to train" in whole.said("sweep", "plan", "mini.yaml")
     assert "sweep figure curve --sweep mini" in whole.said("sweep", "run", "mini.yaml", "-q")
-    assert "grids/quick.yaml" in whole.said("sweep", "plan", "quick") and not Path(whole.folder, "quick.yaml").exists()
+    assert "quick" in whole.said("sweep", "plan", "quick") and not Path(whole.folder, "quick.yaml").exists()
     assert whole.said("sweep", "query", "SELECT count(*) FROM cells WHERE status = 'ok'").split()[-1] == "12"
     whole.said("sweep", "figure", "curve", "--x", "L")
     assert {path.suffix for path in (whole.folder / "figures").iterdir()} == {".svg", ".png", ".pdf", ".csv"}

@@ -84,9 +84,9 @@ def _checked(results: str, claim: Claim) -> Checked:
     return Checked(claim, verdict, found, why, sweeps_with(results, used))
 
 
-QUICK = {"same_different": "grids/quick.yaml", "psvrt": "grids/psvrt_quick.yaml", "pentomino": "grids/pentomino_quick.yaml",
-         "he3": "grids/nstar_he3_quick.yaml", "parity2": "grids/parity_quick.yaml",
-         "erf3": "grids/layers_he3_quick.yaml"}  # fmt: skip
+QUICK = {"same_different": "quick", "psvrt": "psvrt_quick", "pentomino": "pentomino_quick",
+         "he3": "nstar_he3_quick", "parity2": "parity_quick",
+         "erf3": "layers_he3_quick"}  # fmt: skip
 """By task, a grid that holds a little of everything; by network, if it has one of its own. CIFAR-100 has none."""
 
 

@@ -16,12 +16,10 @@ from sweepkit.console.words import pydantic_reason
 from sweepkit.console.yaml_lines import read_yaml
 from sweepkit.shipped import ROOT
 
-_HERE = tuple(sorted((Path(__file__).resolve().parent / "statements").glob("*.yaml")))
-
 
 def claims_files() -> dict[Path, str]:
-    """The files of claims, each with the name of the study that it belongs to, if to any."""
-    return {**dict.fromkeys(_HERE, ""), **{study.claims_file: study.name for study in studies() if study.claims_file}}
+    """The files of claims, each with the name of the study that it belongs to."""
+    return {study.claims_file: study.name for study in studies() if study.claims_file}
 
 
 class Frozen(BaseModel):

@@ -6,11 +6,7 @@ from typing import NamedTuple
 from analysis.studies.gathered import Gathered
 from analysis.studies.loading import studies
 
-_HERE = {
-    "Tong25": "Tong & Pehlevan 2025, Learning richness modulates equality reasoning in neural networks",
-    "Rubin25": "Rubin et al. 2025, Mitigating the curse of detail: scaling arguments for feature learning and sample complexity",
-}
-PAPERS = Gathered(lambda: _HERE | {study.tag: study.paper for study in studies() if study.tag})
+PAPERS = Gathered(lambda: {study.tag: study.paper for study in studies() if study.tag})
 """Authors, year and title by the tag with which the source of a claim begins."""
 OURS = "this project"
 """Stands in place of the tag where the source names no paper."""

@@ -51,4 +51,4 @@ def filled(values: Mapping[str, Any]) -> dict[str, Any]:
 
 LEVEL = 0.85
 """The accuracy at which a task counts as learned: a little above midway between chance and the rich networks' end, and low enough
-for the largest lazy networks of grids/quick.yaml."""
+for the largest lazy networks of quick."""

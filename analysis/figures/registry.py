@@ -1,18 +1,14 @@
-"""All figures: those of this folder, and those of the studies."""
+"""All figures: those of the studies."""
 
 from pathlib import PurePosixPath
 
 from analysis.figures.along import figure_of
 from analysis.figures.drawn import Drawn, Figure, Missing
-from analysis.figures.equilibrium import EQUILIBRIUM_FIGURES
-from analysis.figures.symbols import SYMBOL_FIGURES
 from analysis.studies.declared import Declared
 from analysis.studies.gathered import Gathered
 from analysis.studies.loading import part, studies
 from sweepkit.store.searches import Question
 from sweepkit.studies import StudyError
-
-_HERE = (*SYMBOL_FIGURES, *EQUILIBRIUM_FIGURES)
 
 
 def figures_of(study: Declared) -> list[Figure]:
@@ -26,7 +22,7 @@ def figures_of(study: Declared) -> list[Figure]:
 
 def _all() -> dict[str, Figure]:
     found: dict[str, Figure] = {}
-    every = [*((one, "") for one in _HERE), *((one, study.name) for study in studies() for one in figures_of(study))]
+    every = [(one, study.name) for study in studies() for one in figures_of(study)]
     names = {name.lower() for name in RESERVED}
     for one, study in every:
         if one.name.lower() in names:

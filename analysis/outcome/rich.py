@@ -1,10 +1,10 @@
 """The rich networks of a sweep beside the theory."""
 
 import pandas as pd
+from sweepkit.studies.tong25.theory.of_same_different import EQ3, GENERALISING, is_rich
 
 from analysis.data.points import points, varying
 from analysis.data.selection import Selection
-from analysis.overlays.of_same_different import EQ3, GENERALISING, is_rich
 from analysis.overlays.overlays import beside
 
 THEORIES = (EQ3, GENERALISING)

@@ -1,20 +1,13 @@
-"""All theories that can be set beside a measured point: those of this folder, and those of the studies."""
+"""All theories that can be set beside a measured point: those of the studies."""
 
 from dataclasses import replace
 
-from analysis.overlays import of_lazy, of_markov, of_same_different
 from analysis.overlays.declared import DECLARED
 from analysis.overlays.theory import Theory
 from analysis.studies.declared import Declared
 from analysis.studies.gathered import Gathered
 from analysis.studies.loading import part, studies
 from sweepkit.studies import StudyError
-
-_HERE = (
-    *of_same_different.THEORIES,
-    *of_lazy.THEORIES,
-    *of_markov.THEORIES,
-)
 
 
 def theories_of(study: Declared) -> list[Theory]:
@@ -28,10 +21,10 @@ def theories_of(study: Declared) -> list[Theory]:
 def _all() -> dict[str, Theory]:
     found: dict[str, Theory] = {}
     of: dict[tuple[str, str], Theory] = {}
-    for theory in (*_HERE, *(one for study in studies() for one in theories_of(study))):
+    for theory in (one for study in studies() for one in theories_of(study)):
         for measure in theory.measures:
             other = of.setdefault((theory.name, measure), theory)
-            if other is not theory and theory.study:
+            if other is not theory:
                 raise StudyError(
                     f"study {theory.study}: theory {theory.name!r} of {measure} is there twice: give it another name"
                 )

@@ -39,7 +39,7 @@ def report(
         html = build(results, computed if wait else left_out, (lambda text: None) if quiet else told, sweep or None)
         write_whole(out, html)
     except NoResults as error:
-        stop(f"{error}. {sweep_command('grids/quick.yaml', results)} trains some networks for every figure on symbols")
+        stop(f"{error}. {sweep_command('quick', results)} trains some networks for every figure on symbols")
     except (ResultsError, ValueError) as error:  # ValueError: an entry of a claims file
         stop(str(error))
     except OSError as error:

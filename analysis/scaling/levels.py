@@ -5,11 +5,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
+from sweepkit.studies.rubin25.bound import ONSET
 
 from analysis.data.paper import LEVEL
 from analysis.data.points import least_accuracy
 from analysis.data.source import ResultsError
-from analysis.scaling.equilibrium.bound import ONSET
 from analysis.scaling.thresholds import curves_of, falls_along
 from sweepkit.console.words import counted, show
 from sweepkit.declarations.columns import Metric

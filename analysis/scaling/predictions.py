@@ -4,9 +4,9 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
+from sweepkit.studies.tong25.theory.of_lazy import LAZY
+from sweepkit.studies.tong25.theory.of_same_different import RICH
 
-from analysis.overlays.of_lazy import LAZY
-from analysis.overlays.of_same_different import RICH
 from analysis.overlays.theory import About
 from sweepkit.stats import Interval
 

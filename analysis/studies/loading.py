@@ -91,8 +91,9 @@ def judging_digest(folder: Path) -> str:
     """Names the code that verdicts of the study in this folder depend on, besides the core's: its modules but for figures and
     tests, and those of the studies that it needs."""
     needed = [judging_digest(folders()[name]) for name in _declared(folder).needs]
-    files = [file for file in folder.rglob("*.py") if file.name not in (FILE, "figures.py") and not file.name.startswith("test_")]
-    return digest([file for file in files if "grids" not in file.parts], folder.name, *needed)
+    aside = {FILE, "figures.py", "figures", "grids", "tests"}
+    files = [file for file in folder.rglob("*.py") if not aside.intersection(file.relative_to(folder).parts)]
+    return digest([file for file in files if not file.name.startswith("test_")], folder.name, *needed)
 
 
 def study_of(module: str) -> Path | None:

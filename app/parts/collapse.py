@@ -6,6 +6,7 @@ from typing import Any
 
 import pandas as pd
 import streamlit as st
+from sweepkit.studies.rubin25.bound import BOUND_UNIT, MEANING, predicted_samples, scaling_of
 
 from analysis.data.keys import spoken
 from analysis.data.points import Points, Setting, in_order, with_intervals
@@ -13,7 +14,6 @@ from analysis.data.selection import Selection
 from analysis.data.source import declared
 from analysis.python_lines import rescaled_lines
 from analysis.scaling.charts import collapse_chart
-from analysis.scaling.equilibrium.bound import BOUND_UNIT, MEANING, predicted_samples, scaling_of
 from analysis.scaling.predictions import Prediction, predicted
 from analysis.scaling.rescaling import Family, best, doubted, family, in_units, middle_of, rescaled
 from analysis.scaling.thresholds import Exponent

@@ -2,13 +2,13 @@
 
 import pandas as pd
 import streamlit as st
+from sweepkit.studies.tong25.noise import BAYES, beside_bayes, noisy_settings
+from sweepkit.studies.tong25.theory.of_same_different import GENERALISING
 
 from analysis.charts.curves import Look, curves_chart, with_residuals
 from analysis.charts.explore import Choices
-from analysis.charts.noise import BAYES, beside_bayes, noisy_settings
 from analysis.data.points import varying
 from analysis.overlays import overlays
-from analysis.overlays.of_same_different import GENERALISING
 from analysis.python_lines import plot_lines
 from app.choices import about, accuracy_choice, interval_text, lacking, nothing_yet, points_of, rest, task_choice
 from app.controls import check_link, switch

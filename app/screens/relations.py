@@ -3,9 +3,9 @@
 from typing import Any
 
 import streamlit as st
+from sweepkit.studies.boix23.by_network import DECLARED, KINDS, LEVEL, OVER, SERIES, ByNetwork, by_network, caption, of_task
 
 from analysis.charts.curves import Look, curves_chart
-from analysis.charts.strings import DECLARED, KINDS, LEVEL, OVER, SERIES, ByNetwork, by_network, caption, of_task
 from analysis.data.paper import TEMPLATE_TASKS
 from analysis.data.points import Points, averaged, numeric_keys
 from analysis.data.questions import asked_of

@@ -6,6 +6,7 @@ from typing import Any
 
 import pandas as pd
 import streamlit as st
+from sweepkit.studies.rubin25.bound import MEANING, lines, slopes
 
 from analysis.data.keys import spoken, title_of, value_of
 from analysis.data.measures import measures
@@ -15,7 +16,6 @@ from analysis.data.questions import asked_of
 from analysis.data.source import declared
 from analysis.python_lines import threshold_lines, together
 from analysis.scaling.charts import OPEN, exponent_chart, has_band, has_open, threshold_chart
-from analysis.scaling.equilibrium.bound import MEANING, lines, slopes
 from analysis.scaling.opening import Laws
 from analysis.scaling.predictions import Prediction, compared
 from analysis.scaling.proportion import RATIO, by_proportion, proportions

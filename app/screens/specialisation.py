@@ -6,6 +6,11 @@ from typing import Any
 
 import pandas as pd
 import streamlit as st
+from sweepkit.studies.rubin25.bound import MEASURE, OVER, scaling_of
+from sweepkit.studies.rubin25.overlaps import BOUND, PRIOR, Overlaps, by_chance, expected, overlap_chart, overlaps
+from sweepkit.studies.rubin25.phases import AS_PRIOR, MAPPED, Mapped, measured_sizes, pattern_table, phase_chart, phase_map
+from sweepkit.studies.rubin25.theory.gaussian_process import lazy_alignment, less_lazy
+from sweepkit.studies.rubin25.theory.large_deviation import OUTLIER, Scaling
 
 from analysis.data.choosing import matching
 from analysis.data.networks.reading import networks
@@ -13,11 +18,6 @@ from analysis.data.points import Setting, one_setting, settings_of, varying
 from analysis.data.progress.showing import NEEDS
 from analysis.data.selection import Selection
 from analysis.python_lines import sql_lines
-from analysis.scaling.equilibrium.bound import MEASURE, OVER, scaling_of
-from analysis.scaling.equilibrium.overlaps import BOUND, PRIOR, Overlaps, by_chance, expected, overlap_chart, overlaps
-from analysis.scaling.equilibrium.phases import AS_PRIOR, MAPPED, Mapped, measured_sizes, pattern_table, phase_chart, phase_map
-from analysis.theory.equilibrium.gaussian_process import lazy_alignment, less_lazy
-from analysis.theory.equilibrium.large_deviation import OUTLIER, Scaling
 from app.choices import captioned_of, points_of, rest, unmixed
 from app.controls import check_link, choice, sweep_choice
 from app.downloads import downloads

@@ -4,13 +4,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from analysis.charts.curves import Look, curves_chart
-from analysis.charts.strings import DECLARED, KINDS, LEVEL, OVER, SERIES, by_network, caption
 from analysis.data.measures import knows
 from analysis.data.points import averaged, points
 from analysis.data.selection import Selection, Value
 from analysis.figures.drawn import Drawn, Figure, Missing
 from analysis.overlays import overlays
 from sweepkit.declarations.metrics import STATISTICS
+
+from .by_network import DECLARED, KINDS, LEVEL, OVER, SERIES, by_network, caption
 
 
 @dataclass(frozen=True)

@@ -10,4 +10,5 @@ STUDY = Study(
     paper="Nam et al. 2026, Decoupling dynamical richness from representation learning",
     order=3,
     grids=("richness", "richness_codes"),
+    needs=("tong25",),
 )

@@ -7,4 +7,5 @@ STUDY = Study(
     shows="samples grow with the leap of the target",
     order=70,
     grids=("samples_quick", "samples"),
+    needs=("rubin25",),
 )

@@ -6,9 +6,9 @@ from math import factorial, sqrt
 import numpy as np
 import pytest
 from numpy.polynomial import hermite_e
+from sweepkit.studies.rubin25.theory.gaussian_process import lazy_error
 from sweepkit.studies.samples.theory import FOUND, exponent, flow_time, lazy_samples, leap_of, samples
 
-from analysis.theory.equilibrium.gaussian_process import lazy_error
 from trainables.cell import cell_of
 from trainables.engines import ENGINES
 from trainables.tasks import Hermite

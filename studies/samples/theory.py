@@ -22,8 +22,9 @@ from functools import lru_cache
 
 import numpy as np
 
-from analysis.theory.equilibrium.gaussian_process import lazy_error
 from sweepkit.stats.checks import Floats
+
+from ..rubin25.theory.gaussian_process import lazy_error
 
 FOUND = 0.5
 """Test error, over that of the output 0, at which a target counts as found."""

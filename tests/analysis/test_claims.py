@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from scipy import stats
+from sweepkit.studies.tong25.theory.rich import test_accuracy as eq3
 
 from analysis.claims.chart import claims_chart
 from analysis.claims.check import advice, check, claims_frame, load_claims
@@ -18,7 +19,6 @@ from analysis.claims.papers import ELSEWHERE, OURS, PAPERS, place, rank
 from analysis.claims.verdict import Measured, NotMeasured, judge
 from analysis.data.networks.pictures import Pictures
 from analysis.overlays.registry import THEORIES
-from analysis.theory.same_different.rich import test_accuracy as eq3
 from sweepkit.shipped import grid_file
 from sweepkit.stats import Interval
 from sweepkit.store.store import Store
@@ -74,7 +74,7 @@ def test_a_statement_without_a_measure_is_not_measured_and_never_open_for_more_d
     ("more", "words"),
     [
         ({"measure": {"kind": "mean"}}, "`not_measured` stands in place of measure"),
-        ({"grid": "grids/quick.yaml", "because": "y"}, "`not_measured` stands in place of because, grid"),
+        ({"grid": "quick", "because": "y"}, "`not_measured` stands in place of because, grid"),
         ({"not_measured": ""}, "say measure, expected, because, or `not_measured` and why"),
         ({"not_measured": "", "measure": {"kind": "mean"}, "because": "y"}, "say expected, or"),
     ],

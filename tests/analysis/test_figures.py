@@ -7,6 +7,8 @@ import numpy as np
 import pandas as pd
 import pytest
 import typer
+from sweepkit.studies.tong25.figures.curves import CURVES
+from sweepkit.studies.tong25.theory.rich import test_accuracy as eq3
 from typer.testing import CliRunner
 
 from analysis.charts.curves import title_of
@@ -16,9 +18,7 @@ from analysis.data.progress.coverage import progress, reasons
 from analysis.figures.__main__ import NAMES, app
 from analysis.figures.files import FILES
 from analysis.figures.registry import FIGURES, Drawn, Missing, figures_of
-from analysis.figures.symbols.curves import CURVES
 from analysis.studies.loading import studies
-from analysis.theory.same_different.rich import test_accuracy as eq3
 from sweepkit.console.terminal import stop
 from sweepkit.store import connections, views
 from sweepkit.store.store import Store
@@ -114,7 +114,7 @@ def test_every_figure_is_drawn_from_its_networks(measured, name):
 def test_what_the_store_lacks_is_said(measured):
     found = FIGURES["1d"].draw(measured, None)
     assert isinstance(found, Missing) and "neurons were saved" in found.needs
-    assert f"python -m orchestrator.sweep grids/quick.yaml --results {measured}" in FIGURES["1d"].commands(measured)
+    assert f"python -m orchestrator.sweep quick --results {measured}" in FIGURES["1d"].commands(measured)
 
 
 def test_c3_holds_the_means_beside_eq3(measured):
@@ -224,7 +224,7 @@ def test_bad_input(measured, tmp_path, args, words):
 def test_no_store_says_what_to_type(tmp_path):
     done = CliRunner().invoke(app, ["1c", "--results", str(tmp_path / "none")])
     assert done.exit_code == 2
-    assert "python -m orchestrator.sweep grids/fig1c_1f.yaml" in done.stderr
+    assert "python -m orchestrator.sweep fig1c_1f" in done.stderr
 
 
 def test_stop_says_a_message_as_it_is(capsys):

@@ -3,12 +3,12 @@
 import numpy as np
 import pandas as pd
 import pytest
+from sweepkit.studies.tong25.theory import of_lazy
 
 from analysis.claims.check import check, load_claims
 from analysis.data.measures import MEASURES
 from analysis.data.source import ResultsError
 from analysis.figures.registry import FIGURES, Drawn, Missing
-from analysis.overlays import of_lazy
 from analysis.overlays.overlays import Beside, Later
 from analysis.scaling import of_theory
 from analysis.scaling.of_theory import ABOVE, BELOW, as_lines, theory_thresholds

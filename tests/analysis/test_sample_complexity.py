@@ -7,6 +7,11 @@ from functools import cache
 import numpy as np
 import pandas as pd
 import pytest
+from sweepkit.studies.rubin25.bound import ONSET
+from sweepkit.studies.rubin25.figures.attention import LEVEL
+from sweepkit.studies.rubin25.theory import attention
+from sweepkit.studies.rubin25.theory.large_deviation import samples, slope
+from sweepkit.studies.rubin25.theory.patterns import wins
 
 from analysis.claims.check import check
 from analysis.claims.entries import Claim
@@ -14,13 +19,8 @@ from analysis.claims.kinds import KINDS
 from analysis.claims.kinds.measuring import slope_of
 from analysis.claims.networks_used import Networks
 from analysis.claims.verdict import NotMeasured
-from analysis.figures.equilibrium.attention import LEVEL
 from analysis.figures.registry import FIGURES, Drawn, Missing
-from analysis.scaling.equilibrium.bound import ONSET
 from analysis.scaling.proportion import in_proportion
-from analysis.theory.equilibrium import attention
-from analysis.theory.equilibrium.large_deviation import samples, slope
-from analysis.theory.equilibrium.patterns import wins
 from sweepkit.store.searches import Question
 from sweepkit.store.store import Store
 from sweepkit.store.views import fetch
@@ -122,7 +122,7 @@ def test_without_such_networks_it_says_so(tmp_path):
 
 
 def attention_rows(first=0, late=1.0):
-    """Networks whose A_f crosses LEVEL at `late` times theory's P*, at three d and three Lc, as in grids/attention_quick.yaml."""
+    """Networks whose A_f crosses LEVEL at `late` times theory's P*, at three d and three Lc, as in attention_quick."""
     shared = {"task": "token_pairs", "network": "attention", "scaling": "standard", "kappa": 1.0, "chains": 4, "width": 2,
             "L": None, "gamma": None, "gamma_label": None, "steps": 240, "test_size": 512, "dtype": "float32",
             "best_test_acc": None}  # fmt: skip

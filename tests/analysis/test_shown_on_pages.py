@@ -3,9 +3,9 @@
 import numpy as np
 import pandas as pd
 import pytest
+from sweepkit.studies.tong25.noise import noisy_settings
 
 from analysis.charts.maps import _edges, heat_map, product, theory_contours
-from analysis.charts.noise import noisy_settings
 from analysis.claims import background_check
 from analysis.claims.chart import EDGE, claims_chart, positions
 from analysis.claims.check import load_claims
@@ -186,8 +186,8 @@ def test_claims_stand_in_units_of_their_tolerance():
 
 
 def test_simulated_claims_are_drawn_once(monkeypatch, tmp_path):
-    from analysis.claims.kinds.simulated import markov_mu
-    from analysis.theory.same_different import markov
+    from sweepkit.studies.tong25.kinds import markov_mu
+    from sweepkit.studies.tong25.theory import markov
 
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     first = markov_mu("", 1, "code", 20)

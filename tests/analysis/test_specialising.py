@@ -2,17 +2,17 @@
 
 import numpy as np
 import pytest
+from sweepkit.studies.rubin25.overlaps import by_chance
+from sweepkit.studies.rubin25.theory.gaussian_process import lazy_alignment, less_lazy
+from sweepkit.studies.rubin25.theory.large_deviation import aligned, n_specialised
+from sweepkit.studies.rubin25.theory.parity import specialised as one_neuron
+from sweepkit.studies.rubin25.theory.three_layers import gp_sp, sp_mag
 
 from analysis.claims.check import check
 from analysis.claims.entries import Claim
 from analysis.claims.kinds import KINDS
 from analysis.claims.verdict import NotMeasured
 from analysis.figures.registry import FIGURES, Drawn, Missing
-from analysis.scaling.equilibrium.overlaps import by_chance
-from analysis.theory.equilibrium.gaussian_process import lazy_alignment, less_lazy
-from analysis.theory.equilibrium.large_deviation import aligned, n_specialised
-from analysis.theory.equilibrium.parity import specialised as one_neuron
-from analysis.theory.equilibrium.three_layers import gp_sp, sp_mag
 from sweepkit.store.store import Store
 from tests.store_rows import row
 
@@ -80,7 +80,7 @@ def test_outliers_stand_beside_the_bound(two_layers):
 
 
 def test_another_d_is_shown_at_the_samples_that_it_has(tmp_path):
-    """grids/neurons_he3.yaml has more samples at larger d; networks of another ridge, at many P, do not enter."""
+    """neurons_he3 has more samples at larger d; networks of another ridge, at many P, do not enter."""
     rows = [
         {"d": d, "P": p, "width": N, "seed": seed, "alignment_f": 0.5, "n_specialised_1": 3.0 + seed, "mixed": True}
         for d, p, widths in ((16, 800, WIDTHS), (24, 1200, WIDTHS[:4]), (24, 600, WIDTHS[:1]))
@@ -154,7 +154,7 @@ def test_networks_that_did_not_mix_decide_nothing(tmp_path):
     expected = {"at_most": 3.3}
     claim = Claim.model_validate(
         {"id": "made", "topic": "Sample complexity", "source": "made", "says": "made", "because": "made", "expected": expected,
-         "grid": "grids/layers_he3.yaml",
+         "grid": "layers_he3",
          "measure": {"kind": "mean", "measure": "n_specialised_1", "of": {"task": "he3", "network": "erf3"}}}
     )  # fmt: skip
     rows = [
@@ -279,7 +279,7 @@ def test_a_search_for_samples_is_no_part_of_the_law(on_parity):
     arguments = {"measure": "magnitude_1", "over": "width", "log": True, "growing": {"P": 0.5}, "of": of}
     beside, law = KINDS["magnitude_beside_one_neuron"](on_parity, of=of), KINDS["slope"](on_parity, **arguments)
     store = Store(on_parity)
-    searched = [  # the search of grids/parity.yaml, of networks that differ in P alone: neurons that chance takes beyond 3
+    searched = [  # the search of parity, of networks that differ in P alone: neurons that chance takes beyond 3
         row(1000 + i, **(KEYS | {"task": "parity2", "network": "relu2", "loss": "cross_entropy", "kappa": 1.0, "width": N, "P": p,
                                  "mixed": True, "seed": 9, "alignment_f": 0.1, "magnitude_1": 3.2 / 16**0.5}))
         for i, (N, p) in enumerate((N, p) for N in WIDTHS for p in (64, 90, 128, 181, 256))

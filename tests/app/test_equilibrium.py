@@ -5,9 +5,9 @@ import sys
 import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
+from sweepkit.studies.rubin25.bound import ONSET
+from sweepkit.studies.rubin25.theory.large_deviation import slope
 
-from analysis.scaling.equilibrium.bound import ONSET
-from analysis.theory.equilibrium.large_deviation import slope
 from orchestrator.grid.load import load_grid
 from sweepkit.store.store import Store
 from tests.analysis.test_sample_complexity import SD, SIZES, equilibrium_rows, onset
@@ -127,7 +127,7 @@ def test_without_several_sizes_scaling_says_what_yields_them(monkeypatch, tmp_pa
     store.commit("p", rows)
     store.write_plan("one", [one["cell_id"] for one in rows], whole=True)
     page = opened(monkeypatch, "scaling", store.results)
-    assert not page.exception and "grids/nstar_he3_quick.yaml" in page.info[0].value
+    assert not page.exception and "nstar_he3_quick" in page.info[0].value
 
 
 def test_specialisation_shows_sizes_on_the_map_and_neurons_beside_the_bound(monkeypatch, at_equilibrium):
@@ -153,11 +153,11 @@ def test_specialisation_of_other_networks_is_theory_alone(monkeypatch, at_equili
     assert not page.exception
     assert page.dataframe[0].value["pattern"].tolist() == ["GP-GP", "GP-Sp.", "Sp.-Mag."]
     said = text(page)
-    alone = "no finished network of kind 3-layer erf, He_3, so that the map is theory alone; `grids/layers_he3_quick.yaml`"
+    alone = "no finished network of kind 3-layer erf, He_3, so that the map is theory alone; `layers_he3_quick`"
     assert "Map at N1 = N, N being N2. The map is theory alone." in said and [alone in one.value for one in page.info] == [True]
     assert "Mag.: the next layer" in said and "Sp.: specialisation, a few" in said and "GFL" not in said
     assert [element.value for element in page.subheader] == ["Which pattern"] and "histogram" not in said
-    assert any("grids/layers_he3_quick.yaml" in one.value for one in page.code)
+    assert any("layers_he3_quick" in one.value for one in page.code)
     assert "Mag." not in text(opened(monkeypatch, "specialisation", at_equilibrium))
 
 

@@ -7,11 +7,11 @@ import sys
 
 import pytest
 from streamlit.testing.v1 import AppTest
+from sweepkit.studies.tong25.theory.bayes import generalising_accuracy
 
 from analysis.scaling.charts import exponent_chart
 from analysis.scaling.predictions import Prediction
 from analysis.scaling.thresholds import Exponent
-from analysis.theory.same_different.bayes import generalising_accuracy
 from app.choices import interval_text
 from app.screens import scaling
 from sweepkit.stats.fits import PowerLaw
@@ -104,9 +104,9 @@ def text(page):
 def test_a_task_without_L_is_told_what_the_page_needs(opened, parity, name):
     page = opened(name, parity)
     assert not page.exception
-    assert "grids/" in page.info[0].value
+    assert "grid" in page.info[0].value
     assert "need" in page.info[0].value
-    assert page.code[0].value.endswith(f"grids/quick.yaml --results {parity}")
+    assert page.code[0].value.endswith(f"quick --results {parity}")
 
 
 @pytest.mark.parametrize("name", ["dimension", "noise", "scaling"])
@@ -492,7 +492,7 @@ def test_of_several_tasks_one_is_shown(opened, filled, tmp_path, name):
     assert next(box.value for box in page.selectbox if box.label == "Task") == "same_different"
     page = opened(name, store.results, {"at_task": "parity"})
     assert not page.exception
-    assert "grids/" in page.info[0].value
+    assert "grid" in page.info[0].value
 
 
 def test_images_are_first_shown_at_the_settings_of_their_task(opened, tmp_path):

@@ -90,7 +90,7 @@ def test_the_form_of_the_module_takes_the_word_of_the_other_form(small_grid, swe
 
 
 def test_the_whole_paper_can_be_planned(sweep_here, results):
-    done = sweep_here("grids/fig2.yaml", "--dry-run", "--json")
+    done = sweep_here("fig2", "--dry-run", "--json")
     assert json.loads(done.stdout)["cells"] == 3432
 
 

@@ -12,13 +12,6 @@ from analysis.claims.kinds.along import (
     steps_ratio,
 )
 from analysis.claims.kinds.declared import is_kind
-from analysis.claims.kinds.equilibrium import (
-    exponent_beside_bound,
-    layer_beside_energy,
-    magnitude_beside_one_neuron,
-    specialised_beside_bound,
-    threshold_beside_bound,
-)
 from analysis.claims.kinds.measuring import (
     beside_theory,
     difference_of_measures,
@@ -32,24 +25,22 @@ from analysis.claims.kinds.optimum import optimum_exponent, peak_ratio
 from analysis.claims.kinds.pairs import difference, largest_difference, turn
 from analysis.claims.kinds.pictured import extremes
 from analysis.claims.kinds.ratios import ratio_to_theory
-from analysis.claims.kinds.simulated import SIMULATED
 from analysis.claims.kinds.times import time_exponent
 from analysis.claims.verdict import Measured, NotMeasured
 from analysis.studies.gathered import Gathered
 from analysis.studies.loading import part, studies
 from sweepkit.studies import StudyError
 
-_FROM_NETWORKS: tuple[Callable[..., Measured | NotMeasured], ...] = (
+_OF_ANY: tuple[Callable[..., Measured | NotMeasured], ...] = (
     mean, slope, difference, largest_difference, turn, difference_of_measures, at_first, steps_ratio,
     curve_exponent, envelope_exponent, steps_exponent, samples_exponent, time_exponent,
     beside_theory, error_beside_theory, ratio_to_theory, threshold_ratio, threshold_exponent, optimum_exponent, peak_ratio,
-    exponent_beside_bound, specialised_beside_bound, threshold_beside_bound, layer_beside_energy,
-    magnitude_beside_one_neuron, extremes,
+    extremes,
 )  # fmt: skip
 
 
 def _all() -> dict[str, Callable[..., Measured | NotMeasured]]:
-    found = {function.__name__: function for function in _FROM_NETWORKS} | SIMULATED
+    found = {function.__name__: function for function in _OF_ANY}
     for study in studies():
         module = part(study.folder, "kinds")
         for function in [value for value in vars(module).values() if is_kind(value)] if module else []:

@@ -45,7 +45,7 @@ class Need(NamedTuple):
     """Words about further grids that train more."""
 
 
-_QUICK = ("grids/quick.yaml", "a quarter of an hour")
+_QUICK = ("quick", "a quarter of an hour")
 NEEDS = {
     "curves": Need(
         "networks at two values of a parameter that is a number",
@@ -58,14 +58,13 @@ NEEDS = {
         "networks of one task at two numbers of training symbols L and two input dimensions d, three for an exponent",
         *_QUICK,
         lambda found: {"L", "d"} <= found.numbers and not found.sampled,
-        others="an exponent takes three values of d: `grids/fig1e_lazy.yaml` (lazy) and `grids/fig1b_rich.yaml` (rich) train "
-        "more",
+        others="an exponent takes three values of d: `fig1e_lazy` (lazy) and `fig1b_rich` (rich) train more",
     ),
     "noise": Need(
         "networks with noisy symbols (sigma2 above 0) at two numbers of training symbols L",
         *_QUICK,
         lambda found: found.noisy_over_L,
-        others="`grids/fig2.yaml` trains more",
+        others="`fig2` trains more",
     ),
     "relations": Need(
         "networks on strings of templates (task `template` or `symbolic_template`) at two numbers of training strings P",
@@ -86,12 +85,12 @@ NEEDS = {
         "exponent takes three",
         *_QUICK,
         lambda found: found.has_thresholds,
-        others="`grids/fig1e_lazy.yaml` and `grids/fig1b_rich.yaml` train more, and the searches `grids/lstar_quick.yaml` and, "
-        "at equilibrium, `grids/nstar_he3_quick.yaml` train what thresholds need",
+        others="`fig1e_lazy` and `fig1b_rich` train more, and the searches `lstar_quick` and, "
+        "at equilibrium, `nstar_he3_quick` train what thresholds need",
     ),
     "specialisation": Need(
         "networks at equilibrium, drawn from the posterior of their weights",
-        "grids/overlaps_he3_quick.yaml",
+        "overlaps_he3_quick",
         "two minutes",
         lambda found: found.sampled,
     ),

@@ -3,7 +3,8 @@
 
 from analysis.charts.curves import Look
 from analysis.figures.drawn import Figure
-from analysis.figures.symbols.curves import CurveFigure
+
+from ...tong25.figures.curves import CurveFigure
 
 _CURVES = CurveFigure(
     Look("gamma", "d", log_x=True, residual=True), "d_lr", {"task": "linear", "activation": "linear"}, "true",

@@ -12,10 +12,11 @@ from analysis.data.measures import knows
 from analysis.data.points import Points, averaged, described, one_setting, points
 from analysis.data.selection import Selection
 from analysis.figures.drawn import Drawn, Figure, Missing
-from analysis.figures.symbols.laws import NOISELESS, gamma_told
 from analysis.scaling.levels import usual_level
 from analysis.scaling.thresholds import thresholds
 from sweepkit.console.words import capital, counted
+
+from ...tong25.figures.laws import NOISELESS, gamma_told
 
 OVER, BY = "L", "gamma_label"
 SHOWN = {"final_test_acc": "test accuracy", "final_test_auc": "test AUC", "d_lr": "laziness D_LR"}

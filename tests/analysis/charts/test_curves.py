@@ -7,12 +7,12 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
+from sweepkit.studies.boix23.by_network import DECLARED, KINDS, NETWORKS, SERIES
 
 from analysis.charts.curves import _CATEGORIES, APART, DASHES, Look, colours, curves_chart, hues, log_axis
 from analysis.charts.explore import Layers
 from analysis.charts.shown.in_matplotlib import figure
 from analysis.charts.shown.screens import dark_colour
-from analysis.charts.strings import DECLARED, KINDS, NETWORKS, SERIES
 from sweepkit.declarations.metrics import METRICS
 
 POINTS = pd.DataFrame({

@@ -5,6 +5,7 @@ import re
 import numpy as np
 import pandas as pd
 import pytest
+from sweepkit.studies.tong25.theory.of_same_different import expected
 
 from analysis.charts.curves import Look
 from analysis.charts.explore import Choices, TooMuch, _together, explore
@@ -15,7 +16,6 @@ from analysis.data.progress.coverage import progress, reasons
 from analysis.data.selection import Selection
 from analysis.data.source import ResultsError, state
 from analysis.headline import headline
-from analysis.overlays.of_same_different import expected
 from analysis.results import Results
 from sweepkit.declarations.columns import Key
 from sweepkit.stats import FEW, mean_interval, mean_intervals, median_interval

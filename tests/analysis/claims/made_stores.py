@@ -13,15 +13,15 @@ import numpy as np
 import pandas as pd
 from sweepkit.studies.deep_linear.mode_times import predicted, time_per_step
 from sweepkit.studies.fluctuations.theory import of_hermite
+from sweepkit.studies.rubin25.bound import predicted_samples, specialised_neurons
+from sweepkit.studies.rubin25.overlaps import by_chance
+from sweepkit.studies.rubin25.theory import large_deviation, parity
+from sweepkit.studies.rubin25.theory.three_layers import gp_sp, sp_mag
 
 from analysis.claims.entries import Claim
 from analysis.data.networks.evaluations import HALFWAY, STEP
 from analysis.overlays.overlays import beside
-from analysis.scaling.equilibrium.bound import predicted_samples, specialised_neurons
-from analysis.scaling.equilibrium.overlaps import by_chance
 from analysis.scaling.proportion import in_power
-from analysis.theory.equilibrium import large_deviation, parity
-from analysis.theory.equilibrium.three_layers import gp_sp, sp_mag
 from orchestrator.grid.load import load_grid
 from orchestrator.grid.planned import PlannedCell
 from orchestrator.running.worker import Provenance, common_columns, declared_of

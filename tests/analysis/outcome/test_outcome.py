@@ -7,12 +7,12 @@ import sys
 
 import pytest
 from rich.console import Console
+from sweepkit.studies.tong25.theory.rich import test_accuracy as eq3
 
 from analysis.data.measures import MEASURES, last_of
 from analysis.outcome import __main__ as outcome
 from analysis.outcome.configurations import means_of
 from analysis.outcome.rich import rich_networks
-from analysis.theory.same_different.rich import test_accuracy as eq3
 from orchestrator.running.outcome_table import print_outcome
 from sweepkit.store.searches import Question
 from sweepkit.store.store import Store

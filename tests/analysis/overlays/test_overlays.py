@@ -2,19 +2,19 @@
 
 import pandas as pd
 import pytest
+from sweepkit.studies.tong25.theory import kernel_flow, of_same_different
+from sweepkit.studies.tong25.theory.bayes import generalising_accuracy
+from sweepkit.studies.tong25.theory.of_same_different import expected
+from sweepkit.studies.tong25.theory.rich import test_accuracy as eq3
 
 from analysis.background import Background
 from analysis.charts.curves import with_residuals
 from analysis.data.points import points
 from analysis.data.selection import Selection
-from analysis.overlays import of_same_different, overlays
-from analysis.overlays.of_same_different import expected
+from analysis.overlays import overlays
 from analysis.overlays.registry import THEORIES
 from analysis.overlays.theory import PLAIN
 from analysis.scaling.predictions import predicted
-from analysis.theory.same_different import kernel_flow
-from analysis.theory.same_different.bayes import generalising_accuracy
-from analysis.theory.same_different.rich import test_accuracy as eq3
 from trainables.training import SGD
 
 

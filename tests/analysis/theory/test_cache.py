@@ -2,8 +2,9 @@
 
 import tempfile
 
+from sweepkit.studies.tong25.theory.lazy import accuracy_bound
+
 from analysis.theory.cache import is_kept, kept, theory_cache
-from analysis.theory.same_different.lazy import accuracy_bound
 
 
 def test_second_call_comes_from_disk(tmp_path, monkeypatch):

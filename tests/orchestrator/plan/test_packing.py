@@ -209,7 +209,7 @@ def test_noiseless_cells_go_to_the_card_where_there_is_one(engine):
 
 def of_grid(name, **axes):
     text = [f"{key}={value}" for key, value in axes.items()]
-    return load_grid(f"grids/{name}.yaml", text).cells
+    return load_grid(name, text).cells
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Task `denoising` of grids/denoising.py: exact covariances of signal and noise, fresh examples, and what it refuses."""
+"""Task `denoising` of studies/denoising: exact covariances of signal and noise, fresh examples, and what it refuses."""
 
 import importlib.util
 from pathlib import Path

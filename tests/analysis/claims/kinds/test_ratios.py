@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 from scipy import stats
+from sweepkit.studies.tong25.theory.rich import test_accuracy as eq3
 
 from analysis.claims.kinds import KINDS
 from analysis.claims.verdict import Measured, NotMeasured
-from analysis.theory.same_different.rich import test_accuracy as eq3
 from sweepkit.store.store import Store
 from tests.store_rows import row
 

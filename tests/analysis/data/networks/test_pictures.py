@@ -20,6 +20,7 @@ from analysis.data.selection import Selection
 from analysis.data.source import ResultsError
 from analysis.figures.__main__ import app
 from analysis.figures.registry import FIGURES, Drawn, Missing
+from sweepkit.shipped import grids
 from sweepkit.store.store import Store
 from sweepkit.store.views import fetch
 from tests.pictured_store import pictured_store, pictures
@@ -201,8 +202,8 @@ def test_a1_says_what_to_run_for_what_is_not_there(tmp_path):
     found = FIGURES["A1"].draw(results, None)
     assert isinstance(found, Drawn) and "no lazy one beside it" in found.caption
     text = json.dumps(found.chart.to_dict())
-    assert "Pentomino: no such networks yet" in text and "grids/figa1.yaml --results" in text
-    assert "grids/fig3h_g1.yaml layer=relu4_3 L=32 gamma=1,lazy seed=0 save=curves,neurons" in text
+    assert "Pentomino: no such networks yet" in text and "figa1 --results" in text
+    assert "fig3h_g1 layer=relu4_3 L=32 gamma=1,lazy seed=0 save=curves,neurons" in text
 
 
 def test_a1_takes_the_papers_layer_and_a_lazy_network_of_the_same(tmp_path):
@@ -230,7 +231,8 @@ def test_a1_shows_a_lazy_network_alone_where_there_is_no_rich_one(tmp_path):
 def test_a_store_without_images_says_what_to_run(measured, name):
     found = FIGURES[name].draw(measured, None)
     assert isinstance(found, Missing) and "save: [weights]" in found.needs
-    assert all(command.startswith("python -m orchestrator.sweep grids/") for command in FIGURES[name].commands(measured))
+    assert FIGURES[name].commands(measured)
+    assert all(command.split()[3] in grids() for command in FIGURES[name].commands(measured))
 
 
 def lines(chart):

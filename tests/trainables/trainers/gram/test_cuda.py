@@ -45,7 +45,7 @@ def test_kernel_in_the_interpreter():
 
 def test_figure_c3_is_a_few_hundred_launches():
     """1584 networks in 264 groups of six gammas, 25,000 steps each: one plan is one launch of them all."""
-    cells = [planned.cell for planned in load_grid("grids/figc3.yaml", ()).cells]
+    cells = [planned.cell for planned in load_grid("figc3", ()).cells]
     groups = {(cell.seed, cell.task): cell for cell in cells}.values()
     nets = SimpleNamespace(device=torch.device("cpu"))
     span = SimpleNamespace(n_symbols=[cell.task.L for cell in groups], z=groups, nets=nets)

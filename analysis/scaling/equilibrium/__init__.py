@@ -1,1 +1,0 @@
-"""Thresholds and alignment at equilibrium: the bound, overlaps, the map of patterns."""

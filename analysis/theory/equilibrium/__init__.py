@@ -1,1 +1,0 @@
-"""Theory of networks sampled at equilibrium: when their neurons specialise, and how many samples that takes."""

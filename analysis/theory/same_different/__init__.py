@@ -1,1 +1,0 @@
-"""Theory of the same-different task and its networks, lazy and rich."""
