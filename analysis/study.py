@@ -14,6 +14,7 @@ from pydantic.dataclasses import dataclass
 from analysis.studies.along import Along as Along
 from analysis.studies.along import Case as Case
 from analysis.studies.declared import Declared
+from analysis.studies.page import Page as Page
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -46,7 +47,7 @@ class Study(Declared):
     ```python
     from analysis.study import Study
 
-    STUDY = Study(title="One-third law", source="derived here", grids=("one_third_quick", "one_third"))
+    STUDY = Study(title="My law", source="derived here", grids=("my_law_quick", "my_law"))
     ```
 
     The folder's name is the study's. Beside `study.py` may lie `theory.py` (curves), `figures.py`, `kinds.py` (its own

@@ -8,7 +8,7 @@ from starlette.middleware import Middleware
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from analysis.data.source import ResultsError
-from app.pages import HOME, PAGES
+from app.pages import HOME, PAGES, module_of
 from app.preload import CHARTS, import_ahead, open_store
 from app.shared import results_directory
 from sweepkit.console.commands import name_entry_point
@@ -29,7 +29,7 @@ class _Ahead:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "http" and (page := scope["path"].strip("/") or HOME) in PAGES:
-            import_ahead(*CHARTS, f"app.screens.{page}" if page != HOME else "app.parts.headlines")
+            import_ahead(*CHARTS, module_of(page) if page != HOME else "app.parts.headlines")
         await self.app(scope, receive, send)
 
 

@@ -9,7 +9,7 @@ from analysis.data.source import QueryError, ResultsError, open_ahead
 
 CHARTS = ("pandas", "altair")
 """The modules that all pages with a chart need, and that take longest to import."""
-REST = (*CHARTS, "app.screens.curves", "app.screens.dimension", "app.screens.claims", "scipy.optimize")
+REST = (*CHARTS, "app.screens.curves", "app.screens.scaling", "app.screens.claims", "scipy.optimize")
 """Modules that bring in all others that take long."""
 
 importing = threading.Lock()

@@ -8,7 +8,7 @@ from typing import Literal
 import streamlit as st
 
 from analysis.data.source import ResultsError
-from app.pages import FORMER, HOME, MORE, PAGES
+from app.pages import FORMER, HOME, MORE, PAGES, module_of
 from app.pages_with_data import empty_pages
 from app.preload import REST, import_ahead, importing
 from app.screens import home
@@ -23,7 +23,7 @@ def page_of(name: str, address: str, hidden: bool) -> st.Page:
         def screen(results: str) -> None:
             if name == HOME:  # it need not wait for what is imported in the background
                 return home.show(results)
-            module = f"app.screens.{name}"
+            module = module_of(name)
             with st.spinner("Loading the page") if module not in sys.modules else nullcontext(), importing:
                 found = import_module(module)  # a page's modules are imported when it is opened, if they are not yet
             found.show(results)

@@ -11,10 +11,10 @@ from analysis.data.choosing import Keyed, label, matching, rest_of, settled, val
 from analysis.data.comparing import fitting, lacking
 from analysis.data.keys import captioned, spoken
 from analysis.data.networks.reading import Networks, setting_of
-from analysis.data.paper import settings
 from analysis.data.parts import are_at_equilibrium
 from analysis.data.points import Setting, in_order, one_setting, varying
 from analysis.data.selection import Value
+from analysis.data.usual import FIRST, settings
 from app.controls import choice
 from app.shared import remembered
 from sweepkit.declarations.keys import FIRST_NETWORK
@@ -67,9 +67,6 @@ def one(found: Keyed, axes: Iterable[str], prefer: Mapping[str, Value] | None = 
     return one_setting(found.frame[matching(found.frame, chosen)], found.keys, axes, declared=found.declared)
 
 
-FIRST: dict[str, dict[str, Value]] = {"same_different": {"gamma_label": "1", "L": 32}}
-"""The keys of the network to look at first, if it exists: for same-different that of Fig. 1a. For other tasks it is a rich
-one."""
 LINKS = ("cell", "cell_id")
 """Names under which a link may hold the id of a network."""
 
@@ -96,7 +93,7 @@ def network_choice(found: Networks, linked: Mapping[str, Value] | None) -> tuple
         linked = {key: linked[key] for key in rest}
     columns = st.columns(2)
     task = _task(found, linked)
-    first = FIRST.get(task or "same_different", {"gamma_label": "1"})
+    first = FIRST.get(task or "", {"gamma_label": "1"})
     paper = settings(task, are_at_equilibrium(found.frame if task is None else found.frame[found.frame["task"] == task]))
     chosen = fixed(found, rest, paper | first, linked, places=columns)
     row = found.frame[matching(found.frame, chosen)].iloc[0]

@@ -12,6 +12,7 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
+from analysis.studies.loading import studies
 from benchmarks.app import chromium, server, settled
 
 if TYPE_CHECKING:
@@ -48,37 +49,17 @@ class Screen(NamedTuple):
     """Words that the page has once its verdicts are there."""
 
 
+def _shown(words: str) -> Figure:
+    name, _, sweep = words.partition(" ")
+    return Figure(name, sweep or None)
+
+
 FIGURES: dict[str, tuple[Figure, ...]] = {
     "eq3": (Figure("1c", "eq3", "grid.yaml"),),
     "tutorial": (
         Figure("", "dimension", "examples/dimension.yaml", {"x": "L", "by": "gamma", "panels": "d", "width": 260, "height": 220}),
     ),
-    "lstar": (Figure("Lstar", "lstar-quick", "lstar_quick"),),
-    "looks": (Figure("Looks", "lstar-measures"),),
-    "nstar": (Figure("Nstar", "nstar-he3-quick"),),
-    "collapse": (Figure("Collapse", "nstar-he3-quick"),),
-    "layers": (Figure("Layers", "layers-he3-quick"),),
-    "attention": (Figure("Attention", "attention-quick"),),
-    "codes": (Figure("Codes", "richness_codes"),),
-    "richness": (Figure("Richness", "richness_symbols"),),
-    "linear": (Figure("Linear", "richness_linear"),),
-    "relations": (Figure("Relations"),),
-    "rates": (Figure("Rates"),),
-    "balance": (Figure("Balance"),),
-    "edge": (Figure("Edge"),),
-    "one-third": (Figure("OneThird"),),
-    "deep-linear": (Figure("DeepLinear"),),
-    "denoising": (Figure("Denoising"),),
-    "leaps": (Figure("Leaps"),),
-    "lazy-to-rich": (Figure("LazyToRich"),),
-    "ridge": (Figure("RidgeCurves"),),
-    "fluctuations": (Figure("Fluctuations"),),
-    "variance-limit": (Figure("VarianceLimit"),),
-    "in-context": (Figure("InContext"),),
-    "in-context-mlp": (Figure("InContextMLP"),),
-    "power-laws": (Figure("PowerLaws", "power-law-quick"),),
-    "samples": (Figure("Samples"),),
-    "neurons": (Figure("Outliers", "nstar-he3-quick"), Figure("Magnitude", "parity-quick")),
+    **{name: tuple(_shown(one) for one in shown) for study in studies() for name, shown in study.pictures.items()},
 }
 """Figures by the name of their picture; several stand side by side."""
 _EQ3 = ("eq3", "grid.yaml")

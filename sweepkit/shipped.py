@@ -11,7 +11,7 @@ ROOT = next((folder for folder in (_HERE, _HERE.parent) if (folder / "examples")
 
 @cache
 def grids() -> dict[str, Path]:
-    """The file of each grid by its stem, the name that `sweep run NAME` takes anywhere: `grid`, `quick`, `one_third`."""
+    """The file of each grid by its stem, the name that `sweep run NAME` takes anywhere: `grid`, `quick`, `parity`."""
     folders = ("examples/", "studies/*/grids/", "")
     files = [file for folder in folders for file in sorted(ROOT.glob(f"{folder}*.yaml")) if folder or file.stem == "grid"]
     return {file.stem: file for file in files}

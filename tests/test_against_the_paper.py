@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from analysis.outcome.rich import rich_networks
+from analysis.outcome.attained import attaining
 from sweepkit.store.views import connect, fetch
 from trainables.cell import cell_of
 from trainables.streams import stream, stream_owner
@@ -69,7 +69,7 @@ def test_networks_trained_anew_are_those_of_evidence(results, trained):
 
 def test_rich_accuracy_is_near_eq3(results):
     """By the best of 25 evaluations, as the paper's figure is drawn; the last weights lie up to 0.018 lower (`eq3-L3`)."""
-    points = rich_networks(results, "acceptance").query("d == 256")
+    points = attaining(results, "acceptance").query("d == 256")
     for p in points.itertuples():
         print(f"L = {p.L:2d}: best {p.mean:.4f} ({p.low:.4f} to {p.high:.4f}, n = {p.n}), "
               f"last {p.last:.4f}, Eq. 3 {p.expected:.4f}, difference {p.difference:+.4f}")  # fmt: skip

@@ -5,6 +5,7 @@ import shutil
 import subprocess
 from pathlib import Path
 
+from analysis.studies.loading import studies
 from sweepkit.store.files import open_files
 from sweepkit.store.upkeep.check import check
 from sweepkit.store.views import fetch
@@ -16,12 +17,8 @@ MOST_BYTES = 20_000_000
 """Every clone fetches these files. A network takes 0.5 to 2 kB, so that this is some ten thousand."""
 
 
-def sweeps(text):
-    return [line.split() for line in text.splitlines() if line and not line.startswith("#")]
-
-
 def test_every_sweep_in_the_list_can_be_run():
-    listed = sweeps((EVIDENCE / "sweeps.txt").read_text())
+    listed = [sweep.split() for study in studies() for sweep in study.evidence]
     assert len(listed) > 5 and len({tuple(words) for words in listed}) == len(listed)
     for words in listed:
         loaded = grid_of(words)
@@ -39,6 +36,7 @@ def test_the_files_are_whole_and_small_and_tell_no_path():
 
 
 FAKE = """#!/bin/sh
+case "$*" in *"study list --evidence") cat listed; exit;; esac
 echo "$@" >> called
 case "$*" in *"grids/b.yaml"*) exit 1;; *"grids/stop.yaml"*) exit 130;; esac
 """
@@ -54,14 +52,13 @@ def make(folder, listed):
     for name in ("requirements.lock", "pyproject.toml"):
         (folder / name).touch()
     (folder / ".venv/.installed").touch()
-    (folder / "evidence").mkdir()
-    (folder / "evidence/sweeps.txt").write_text(listed)
+    (folder / "listed").write_text(listed)
     done = subprocess.run(["make", "-s", "evidence", "RESULTS=out"], cwd=folder, env=os.environ | {"MAKEFLAGS": ""}, check=False)
     return done.returncode, (folder / "called").read_text().splitlines()
 
 
 def test_make_evidence_runs_each_sweep_and_keeps_it_even_if_some_networks_failed(tmp_path):
-    code, called = make(tmp_path, "# a list\ngrids/a.yaml seed=range(3) L=[4,5]\ngrids/b.yaml\n")
+    code, called = make(tmp_path, "grids/a.yaml seed=range(3) L=[4,5]\ngrids/b.yaml\n")
     keep = "-m orchestrator.store copy --results out --to evidence"
     assert (code, called) == (0, [
         "-m orchestrator.store copy --results evidence --to out",

@@ -2,7 +2,7 @@
 
 import inspect
 import shlex
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -17,6 +17,7 @@ from analysis.claims.verdict import Checked, Measured, NotMeasured, judge
 from analysis.data.measures import MEASURES, measures
 from analysis.data.progress.coverage import sweeps_with
 from analysis.overlays.registry import THEORIES
+from analysis.studies.loading import load
 from sweepkit.console.commands import sweep_command
 from sweepkit.console.words import listed, nearest
 from sweepkit.console.yaml_lines import read_yaml
@@ -84,12 +85,6 @@ def _checked(results: str, claim: Claim) -> Checked:
     return Checked(claim, verdict, found, why, sweeps_with(results, used))
 
 
-QUICK = {"same_different": "quick", "psvrt": "psvrt_quick", "pentomino": "pentomino_quick",
-         "he3": "nstar_he3_quick", "parity2": "parity_quick",
-         "erf3": "layers_he3_quick"}  # fmt: skip
-"""By task, a grid that holds a little of everything; by network, if it has one of its own. CIFAR-100 has none."""
-
-
 def advice(one: Checked, results: str) -> list[str]:
     """Commands that may decide a claim that the data leave open: a sweep of as many seeds again, or the grid of more sizes and
     seeds; if nothing could be measured, the grids that train the networks, the quick one first if it may hold some."""
@@ -106,23 +101,45 @@ def advice(one: Checked, results: str) -> list[str]:
         return [sweep_command(whole, results)]
     of = one.claim.measure.get("of", {})
     # No quick grid pays for the many fresh examples that small errors take.
-    quick = None if "final_test_size" in of else QUICK.get(of.get("network"), QUICK.get(of.get("task")))
+    quick = None if "final_test_size" in of else _quick(one.claim.study, of)
     return [sweep_command(grid, results) for grid in dict.fromkeys([*([quick] if quick else []), one.claim.grid])]
 
 
-@cache
+def _quick(study: str, of: Mapping[str, Any]) -> str | None:
+    """The first quick grid of a study that trains networks of this task and network, else of this task; None if none does."""
+    if study not in folders():
+        return None
+    quick = [(stem, _blocks(stem)) for stem in load(study).grids if stem.endswith("quick")]
+    for keys in ("task", "network"), ("task",):
+        asked = [(key, of[key]) for key in keys if key in of]
+        for stem, blocks in quick:
+            if any(all(value in _listed(block.get(key)) for key, value in asked) for block in blocks):
+                return stem
+    return None
+
+
+def _listed(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else [value]
+
+
 def _kept_by_grid(grid: str) -> frozenset[str]:
     """Keys that the command line cannot replace in this grid: the axes of its searches (`find`) and keys that move together
     (`zip`)."""
-    kept: set[str] = set()
+    try:
+        searched = {block["find"]["axis"] for block in _blocks(grid) if "find" in block}
+        return frozenset(searched | {key for block in _blocks(grid) for group in block.get("zip") or () for key in group})
+    except (LookupError, TypeError):  # the command itself will say what is wrong with it
+        return frozenset()
+
+
+@cache
+def _blocks(grid: str) -> list[dict[str, Any]]:
+    """The blocks of a grid, each with the defaults; none of a grid that cannot be read: the command that takes it says why."""
     try:  # as the command would find it
         whole = read_yaml(grid_path(grid))
-        for block in ({**whole.get("defaults", {}), **block} for block in whole["grids"]):
-            kept |= {block["find"]["axis"]} if "find" in block else set()
-            kept |= {key for group in block.get("zip") or () for key in group}
-    except (OSError, ValueError, LookupError, TypeError, AttributeError):  # the command itself will say what is wrong with it
-        return frozenset()
-    return frozenset(kept)
+        return [{**whole.get("defaults", {}), **block} for block in whole["grids"]]
+    except (OSError, ValueError, LookupError, TypeError, AttributeError):
+        return []
 
 
 def claims_frame(checked: Iterable[Checked]) -> pd.DataFrame:

@@ -127,7 +127,7 @@ class Claim(Frozen):
 
     @property
     def paper(self) -> str:
-        """The tag in brackets with which `source` begins, such as `Tong25`; OURS if it begins with none."""
+        """The tag in brackets with which `source` begins, such as `Saxe14`; OURS if it begins with none."""
         tag = re.match(r"\[(\w+)\]", self.source)
         return tag[1] if tag else OURS
 

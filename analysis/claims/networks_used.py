@@ -12,10 +12,10 @@ from analysis.claims.entries import Claim
 from analysis.claims.verdict import Again
 from analysis.data.keys import captioned, spoken
 from analysis.data.measures import measures
-from analysis.data.paper import TASKS, settings
 from analysis.data.parts import are_at_equilibrium
 from analysis.data.points import described, one_setting, seeds, unusual, varying
 from analysis.data.selection import SEED, VERSION, Selection, fits, grid_keys
+from analysis.data.usual import OF_STUDIES, settings
 from sweepkit.console.words import counted, shown
 from sweepkit.declarations.columns import Column, Key
 from sweepkit.declarations.keys import KEYS
@@ -223,7 +223,7 @@ def _one_setting(
     fixed = [key for key, value in of.items() if not isinstance(value, list | Mapping)]
     # A key with several allowed values is an axis, or the setting fixes it to one of them.
     task = of.get("task")
-    paper = settings(task, are_at_equilibrium(frame)) if task is None or task in TASKS else {}
+    paper = settings(task, are_at_equilibrium(frame)) if task is None or task in OF_STUDIES else {}
     known = declared(results)
     setting = one_setting(frame, keys, axes, paper | dict(prefer or {}), known)
     told = [key for key in captioned(unusual(setting.values, known), known) if key not in fixed]

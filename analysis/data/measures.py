@@ -3,6 +3,8 @@
 from collections.abc import Collection, Iterable, Mapping
 
 from analysis.data.selection import grid_keys
+from analysis.studies.gathered import Gathered
+from analysis.studies.loading import studies
 from sweepkit.declarations.columns import Column, Metric
 from sweepkit.declarations.metrics import METRICS
 from sweepkit.store.views import declared
@@ -16,21 +18,8 @@ MAIN = ("best_test_acc", "final_test_acc", "alignment_f", "test_mse")
 LAST = "seconds"
 """A measure of the machine rather than of the network: it comes after all others."""
 
-LAZINESS = "d_lr"
-"""The measure of richness that is shown first [Nam26]."""
-MEANINGS = {
-    LAZINESS: "0: features vary along the outputs alone, as in the richest training; near 1: outputs use weak features",
-    "d_lr_test": "the same on examples that training did not show",
-    "d_lr_proj": "the same for the span of the outputs [Nam26 Eq. 4]",
-    "s_init": "1: features have not changed since initialisation",
-    "d_eff_rho": "directions along which features vary; in the richest training as many as outputs, two for one output",
-    "d_eff_util": "directions that the output uses",
-    "pi_hat_C": "height of the output's curve at the dashed line; 1 in the richest training",
-    "pi_target_C": "height of the target's curve there; 1: the leading eigenfunctions suffice for the target",
-    "const_overlap": "above 0.95 the first eigenfunction is the constant, which effective dimensions leave out",
-    "nc1": "0: features of a class are a single point",
-}
-"""Meanings of the values of the metrics of richness, the main one first: the order in which they are listed everywhere."""
+MEANINGS = Gathered(lambda: {metric: meaning for study in studies() for metric, meaning in study.meanings.items()})
+"""Meanings of the values of metrics on request, as the studies declare them: the order in which these are listed everywhere."""
 
 
 def measures(results: str) -> dict[str, Metric]:

@@ -9,9 +9,9 @@ import pandas as pd
 
 from analysis.data.keys import gamma_once, is_label, spoken, value_of
 from analysis.data.measures import measures
-from analysis.data.paper import PAPER, TWO_LABELS, filled, settings
 from analysis.data.parts import are_at_equilibrium
 from analysis.data.selection import SEED, VERSION, Selection, Value, finite, grid_keys, points_sql
+from analysis.data.usual import LABELS, USUAL, filled, settings
 from sweepkit.console.words import counted
 from sweepkit.declarations.columns import Column, Key, Metric
 from sweepkit.declarations.keys import KEYS, LEFT_OUT
@@ -104,12 +104,12 @@ def sd_of_ties(measure: Metric, mean: Any, test_size: Any) -> Any:
 
 
 def test_sizes(frame: pd.DataFrame, measure: Metric) -> Any:
-    """Number of test examples behind the measure of each point's networks; the paper's number where it is not known."""
+    """Number of test examples behind the measure of each point's networks; the usual number where it is not known."""
     told = pd.Series(np.nan, frame.index)
     for key in ("final_test_size", "test_size") if measure.name.startswith("final_") else ("test_size",):
         if key in frame:
             told = told.fillna(frame[key].astype(float))
-    return told.fillna(PAPER["test_size"]).to_numpy()
+    return told.fillna(USUAL["test_size"]).to_numpy()
 
 
 def sorting(keys: Iterable[str]) -> list[str]:
@@ -292,11 +292,11 @@ def task_of(frame: pd.DataFrame) -> str | None:
 
 def least_accuracy(frame: pd.DataFrame) -> float:
     """The low end of a range of accuracies: chance where it is known, else 1/2 or the least mean, if that is less."""
-    return 0.5 if task_of(frame) in TWO_LABELS else min(0.5, float(frame["mean"].min()))
+    return 0.5 if task_of(frame) in LABELS else min(0.5, float(frame["mean"].min()))
 
 
 def settings_of(frame: pd.DataFrame) -> dict[str, Any]:
-    """The paper's settings of the task of some networks."""
+    """The settings of the task of some networks that are preferred."""
     return settings(task_of(frame), are_at_equilibrium(frame))
 
 

@@ -1,5 +1,5 @@
-"""`python -m analysis.outcome --sweep NAME`: means of a sweep's configurations, rich networks beside the theory, and what shows
-them, as JSON.
+"""`python -m analysis.outcome --sweep NAME`: means of a sweep's configurations, networks beside the theory that they should
+attain, and what shows them, as JSON.
 
 A sweep calls it at its end. `orchestrator.running.outcome_table` shows the answer.
 """
@@ -21,24 +21,25 @@ MOST_FIGURES = 3
 
 
 def outcome(results: str, sweep: str, measures: Sequence[str]) -> dict[str, Any]:
-    """The `keys` that tell the sweep's configurations apart, its rich networks beside the `theory`, and `tables`, one for each of
-    the measures that networks have, of all configurations (of accuracy, of all others); `figures` that are meant for it or show
-    the thresholds that it searched for, and `pages` of the app about networks like these."""
+    """The `keys` that tell the sweep's configurations apart, its networks beside the `theory` that they should
+    attain, and `tables`, one for each of the measures that networks have, of all configurations (of accuracy, of all others);
+    `figures` that are meant for it or show the thresholds that it searched for, and `pages` of the app about networks like
+    these."""
     from analysis.data.measures import measures as known_measures
+    from analysis.outcome.attained import attaining
     from analysis.outcome.configurations import means_of, telling_keys  # here: help and wrong options need not wait for pandas
-    from analysis.outcome.rich import rich_networks
 
     keys = telling_keys(results, sweep)
-    rich = rich_networks(results, sweep)
+    attained = attaining(results, sweep)
     tables = []
     for name in [name for name in measures if name in known_measures(results)]:  # no network may have what a grid asked for
         measure, frame = means_of(results, sweep, name, keys)
         if name == "best_test_acc":
-            frame = frame.drop(index=rich.index)
+            frame = frame.drop(index=attained.index)
         one = {"measure": name, "title": measure.title, "is_accuracy": measure.is_accuracy, "n_rows": len(frame)}
         tables += [{**one, "rows": records(frame.head(MOST))}] if len(frame) else []
     shown = {"figures": _figures(results, sweep), "pages": _pages(results, sweep)}
-    return {"keys": keys, "theory": records(rich), "tables": tables, **shown}
+    return {"keys": keys, "theory": records(attained), "tables": tables, **shown}
 
 
 def _figures(results: str, sweep: str) -> list[str]:

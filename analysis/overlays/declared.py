@@ -36,7 +36,7 @@ def theory(
     """Declare a function as theory of a metric. Its arguments are the keys that the value depends on, by their names:
 
     ```python
-    @theory("ridge regression", source="[Canatar21]", metric="test_mse", of={"network": "erf_kernel", "d": {"at_least": 3}})
+    @theory("ridge regression", source="derived here", metric="test_mse", of={"network": "erf_kernel", "d": {"at_least": 3}})
     def error(degree: int, d: int, P: float, ridge: float) -> float:
         ...
     ```

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -71,6 +71,15 @@ class About:
         return bool(self.speaks_of(pd.DataFrame([row])).iloc[0])
 
 
+class Attained(NamedTuple):
+    """The networks that are expected to attain a theory, not merely to be beside it: the table that ends a sweep sets them so."""
+
+    networks: str
+    """In words, such as `rich networks`."""
+    where: Callable[[pd.DataFrame], "pd.Series[bool]"]
+    """Which of those that the theory is about, by their keys."""
+
+
 @dataclass(frozen=True)
 class Theory:
     """A curve of the theory, as a function of some grid keys, for the networks that it applies to."""
@@ -91,6 +100,8 @@ class Theory:
     """Whether the value is already computed; a page does not wait for other values."""
     forget: Callable[[], None] = lambda: None
     """Forgets what this process remembers of `is_kept`, so that the next question asks the disk."""
+    attained: Attained | None = None
+    """Of accuracies: the networks that should attain it, if any."""
     study: str = ""
     """The study that brings it."""
 

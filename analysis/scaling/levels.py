@@ -5,23 +5,26 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
-from sweepkit.studies.rubin25.bound import ONSET
 
-from analysis.data.paper import LEVEL
 from analysis.data.points import least_accuracy
 from analysis.data.source import ResultsError
+from analysis.data.usual import LEVEL
 from analysis.scaling.thresholds import curves_of, falls_along
+from analysis.studies.gathered import Gathered
+from analysis.studies.loading import studies
 from sweepkit.console.words import counted, show
 from sweepkit.declarations.columns import Metric
 from sweepkit.store.searches import Question
 
-_USUAL = {"alignment_f": ONSET, "final_test_auc": 0.95}
-"""Usual levels by measure. Normal outputs of AUC 0.95 have accuracy 0.88 at the best threshold."""
+_AUC = {"final_test_auc": 0.95}
+"""Normal outputs of AUC 0.95 have accuracy 0.88 at the best threshold."""
+_LEVELS = Gathered(lambda: _AUC | {metric: level for study in studies() for metric, level in study.levels.items()})
+"""Usual levels by measure."""
 
 
 def usual_level(measure: Metric) -> float:
     """The level at which figures draw thresholds of a measure: the paper's for accuracies, NaN if there is none."""
-    return LEVEL if measure.is_accuracy else _USUAL.get(measure.name, np.nan)
+    return LEVEL if measure.is_accuracy else _LEVELS.get(measure.name, np.nan)
 
 
 def searched_level(asked: Iterable[Question], over: str, measure: Metric) -> float | None:

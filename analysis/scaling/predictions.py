@@ -1,13 +1,12 @@
-"""Exponents that theories predict for thresholds, as data: each with the networks it is about and its source."""
+"""Exponents that theories predict for thresholds, as the studies list them, and theories of thresholds without an exponent."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
-from sweepkit.studies.tong25.theory.of_lazy import LAZY
-from sweepkit.studies.tong25.theory.of_same_different import RICH
+import pandas as pd
 
-from analysis.overlays.theory import About
+from analysis.studies.loading import part, studies
 from sweepkit.stats import Interval
 
 
@@ -25,19 +24,45 @@ class Prediction(NamedTuple):
         return f"{'≤ ' if self.is_bound else ''}{self.exponent:g} [{self.source}]"
 
 
-PREDICTIONS: tuple[tuple[About, Prediction], ...] = (
-    (LAZY, Prediction("L", "d", 2.0, "Theorem 2", is_bound=True)),
-    (RICH, Prediction("L", "d", 0.0, "Eq. 3")),
-)
-"""[Tong25]: the lazy error falls as exp(-L/d^2) or faster; the rich accuracy has no d in it. Each with its networks."""
+class AtSizes(NamedTuple):
+    """A theory of thresholds without an exponent of its own: it gives the threshold of networks of exactly these sizes."""
+
+    meaning: str
+    """What it is, for captions."""
+    unit: str
+    """Name of the unit in which curves collapse by it."""
+    applies: Callable[[pd.DataFrame, str, str], bool]
+    """Whether it is about all networks of a frame of points, for this measure over this key."""
+    thresholds: Callable[[pd.DataFrame, float], "pd.Series[float]"]
+    """The threshold at a level for the sizes of each row."""
+    lines: Callable[[pd.DataFrame, str, str, str, str | None], pd.DataFrame | None]
+    """The lines beside `scaling.thresholds` of several sizes, for `threshold_panel`: from the frame, the measure, `over`,
+    `against` and `by`; None if it applies to none of them."""
+    slopes: Callable[[pd.DataFrame, str, str, str, str | None, tuple[float, float]], dict[Any, "Prediction"]]
+    """By the values of `by`, the exponents of these lines within two values of `against`."""
+
+
+def _of_studies(name: str) -> list[Any]:
+    """All that the studies list under this name in their modules `predictions`."""
+    return [one for study in studies() for one in getattr(part(study.folder, "predictions"), name, ())]
 
 
 def predicted(over: str, against: str, values: Mapping[str, Any]) -> Prediction | None:
     """The prediction for networks whose keys have these values; None if no theory applies."""
-    for about, prediction in PREDICTIONS:
+    for about, prediction in _of_studies("PREDICTIONS"):
         if (prediction.over, prediction.against) == (over, against) and about.is_one(values):
             return prediction
     return None
+
+
+def at_sizes(frame: pd.DataFrame, measure: str, over: str) -> AtSizes | None:
+    """The theory of thresholds that applies to the networks of a frame of points; None if there is none."""
+    return next((one for one in theories_at_sizes() if one.applies(frame, measure, over)), None)
+
+
+def theories_at_sizes() -> list[AtSizes]:
+    """The theories of thresholds, `AT_SIZES` of the modules `predictions` of studies."""
+    return _of_studies("AT_SIZES")
 
 
 def compared(interval: Interval, prediction: Prediction) -> str:

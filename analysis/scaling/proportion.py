@@ -9,8 +9,6 @@ from analysis.data.points import Points
 
 RATIO = "width/d"
 """The key in place of the width when networks are compared at one proportion."""
-AS_ROOT = {"width": 0.5, "d": 0.5}
-"""The number of samples that specialisation needs grows with these powers of the sizes [Rubin25 S5, App. E.2]."""
 
 
 def in_proportion(frame: pd.DataFrame, of: str = "width", to: str = "d") -> pd.DataFrame:

@@ -1,11 +1,14 @@
 """A study as its folder declares it. This is data: to read it imports no theory, no figure and no chart."""
 
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 from pydantic import ConfigDict, Field
 from pydantic.dataclasses import dataclass
 
 from analysis.studies.along import Along
+from analysis.studies.page import Page
 
 LAST = 100
 """The place of a study that says none."""
@@ -23,11 +26,29 @@ class Declared:
     grids: tuple[str, ...] = ()
     """Stems of its grids: the quickest first, which `sweep study run` trains; the last is trained with `--full`."""
     tag: str = ""
-    """The tag with which the sources of its statements begin, such as `Tong25`, if they are those of one paper."""
+    """The tag with which the sources of its statements begin, such as `Saxe14`, if they are those of one paper."""
     paper: str = ""
     """Authors, year and title of that paper."""
     figures: tuple[Along, ...] = ()
     """Figures that are declared; others are functions of `figures.py`."""
+    pages: tuple[Page, ...] = ()
+    """Its pages of the app: `pages/NAME.py` of each has `show(results)`."""
+    settings: Mapping[str, Mapping[str, Any]] = Field(default_factory=dict)
+    """By task, the values of keys that its source's networks have: where a store has networks of several, these are shown and
+    judged first."""
+    first: Mapping[str, Mapping[str, Any]] = Field(default_factory=dict)
+    """By task, keys of the network that the app shows first."""
+    labels: Mapping[str, tuple[str, str]] = Field(default_factory=dict)
+    """By task of two labels, each of half of all examples, the words for labels above 0 and for the others."""
+    levels: Mapping[str, float] = Field(default_factory=dict)
+    """By metric, the level that tells where networks begin to learn, or have learnt."""
+    meanings: Mapping[str, str] = Field(default_factory=dict)
+    """Of metrics on request, what their values mean, the main one first."""
+    evidence: tuple[str, ...] = ()
+    """The sweeps whose networks are kept with the project: a grid, and the keys that thin it."""
+    pictures: Mapping[str, tuple[str, ...]] = Field(default_factory=dict)
+    """By name, a picture of the documentation: figures, side by side, each with the sweep that it shows, if not all: `Nstar
+    nstar-he3-quick`."""
     needs: tuple[str, ...] = ()
     """Names of the studies whose modules those of this one import."""
     order: int = LAST

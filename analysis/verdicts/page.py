@@ -29,7 +29,7 @@ _LEGEND = """
 **Not enough data**: it reaches across the edge, or there is none; the commands beside it train what may decide.
 **Not measured**: no engine or measure of this project decides the statement, for the reason given. **Fitted**: a number of
 ours was chosen by the quantity judged, so that the verdict is weaker than it reads; the row says which. Tolerances and their
-reasons stand in the files of claims, `studies/*/claims.yaml` and `analysis/claims/statements/`.
+reasons stand in the files of claims, `studies/*/claims.yaml`.
 """
 
 _SWEEPS = """

@@ -6,7 +6,6 @@ from typing import Any
 
 import pandas as pd
 import streamlit as st
-from sweepkit.studies.rubin25.bound import BOUND_UNIT, MEANING, predicted_samples, scaling_of
 
 from analysis.data.keys import spoken
 from analysis.data.points import Points, Setting, in_order, with_intervals
@@ -14,7 +13,7 @@ from analysis.data.selection import Selection
 from analysis.data.source import declared
 from analysis.python_lines import rescaled_lines
 from analysis.scaling.charts import collapse_chart
-from analysis.scaling.predictions import Prediction, predicted
+from analysis.scaling.predictions import Prediction, at_sizes, predicted
 from analysis.scaling.rescaling import Family, best, doubted, family, in_units, middle_of, rescaled
 from analysis.scaling.thresholds import Exponent
 from app.choices import AskedThreshold, interval_text, number
@@ -22,7 +21,7 @@ from app.controls import choice
 from app.downloads import downloads
 from app.shared import figure, remembered
 
-GIVEN, BEST, BOUND = "an exponent", "the best exponent", BOUND_UNIT
+GIVEN, BEST = "an exponent", "the best exponent"
 LEAST, MOST = -4.0, 6.0
 """The range of exponents to choose from."""
 
@@ -45,20 +44,20 @@ def collapse(
             value = choice("Curves of " + spoken(by), values, first, key="collapse_of", width=170)
             data, key = data[data[by] == value], f"exponent_{value}"  # each group has its own prediction
             setting = setting._replace(values={**setting.values, by: value})
-        scaling = scaling_of(data, measure.name, over) if against == "d" and 0 < level < 1 else None
-        ways = [GIVEN, BEST, *([BOUND] if scaling else [])]
+        theory = at_sizes(data, measure.name, over) if against == "d" and 0 < level < 1 else None
+        ways = [GIVEN, BEST, *([theory.unit] if theory else [])]
         said = predicted(over, against, {str(name): data[name].iloc[0] for name in data})
         fit = fits.get(value)  # beside an offset an exponent is that of another law
         fitted = round(min(max(fit.interval.value, LEAST), MOST), 2) if fit and fit.law.offset is None else None
         default = fitted if fitted is not None else said.exponent if said else 1.0
-        first = BOUND if scaling else GIVEN if _some_overlap(data, asked, default) or not _has_best(data, asked) else BEST
+        first = theory.unit if theory else GIVEN if _some_overlap(data, asked, default) or not _has_best(data, asked) else BEST
         way = choice("Rescaled by", ways, first, key="rescaled_by", width=190)
         e = number("Exponent", LEAST, MOST, default, 0.05, key, disabled=way != GIVEN)
     law, which = None, ""
     try:
         curves = family(data, over, against, measure)
-        if way == BOUND and scaling:
-            scaled = in_units(curves, predicted_samples(curves.frame, scaling, level), BOUND_UNIT)
+        if theory and way == theory.unit:
+            scaled = in_units(curves, theory.thresholds(curves.frame, level), theory.unit)
             which = f", nothing fitted (fitted above: {against}^{fitted:g})" if fitted is not None else ", nothing fitted"
         else:
             which = f", {_which(e, fitted, said)}" if way == GIVEN else ", the exponent of the best collapse"
@@ -75,7 +74,7 @@ def collapse(
     chart = collapse_chart(scaled, over, against, measure, remembered(declared, results))
     figure(chart)
     q, of_theory = scaled.quality, f"; predicted: {said}" if said else ""
-    of_bound = f"; {MEANING}" if way == BOUND else ""
+    of_bound = f"; {theory.meaning}" if theory and way == theory.unit else ""
     before = f"S = {q.unscaled_quality:.3g} over {q.n_unscaled_points}" if q.n_unscaled_points else "no two curves overlap"
     st.caption(
         f"S = {q.quality:.3g} over the {q.n_points} of {q.n_total} points where rescaled curves overlap; as measured, {before}. "

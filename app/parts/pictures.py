@@ -9,9 +9,9 @@ import streamlit as st
 from analysis.charts.networks.pictures import examples_chart, said_of, weights_chart, whole
 from analysis.data.networks.pictures import Pictures, pictures_of
 from analysis.data.networks.saved import beside_in_one
-from analysis.data.paper import TASKS
 from analysis.data.parts import keeps_neurons
 from analysis.data.source import ResultsError
+from analysis.data.usual import LABELS
 from app.controls import NONE, choice
 from app.downloads import downloads
 from app.shared import figure, remembered
@@ -40,7 +40,7 @@ def seen(cell: Mapping[str, Any], pictures: Pictures) -> None:
     if not len(pictures.examples):
         return
     st.subheader("What it sees", anchor=False)
-    chart = whole(examples_chart(pictures, *([] if cell["task"] in TASKS else [("label above 0", "label 0 or below")])))
+    chart = whole(examples_chart(pictures, LABELS.get(cell["task"], ("label above 0", "label 0 or below"))))
     figure(chart, "examples")
     st.caption("The first examples of either label that it was trained on.")
     downloads(f"examples-{cell['cell_id']}", pictures.only("example"), chart, note=IN_FILES)

@@ -6,7 +6,6 @@ from typing import Any
 
 import pandas as pd
 import streamlit as st
-from sweepkit.studies.rubin25.bound import MEANING, lines, slopes
 
 from analysis.data.keys import spoken, title_of, value_of
 from analysis.data.measures import measures
@@ -17,7 +16,7 @@ from analysis.data.source import declared
 from analysis.python_lines import threshold_lines, together
 from analysis.scaling.charts import OPEN, exponent_chart, has_band, has_open, threshold_chart
 from analysis.scaling.opening import Laws
-from analysis.scaling.predictions import Prediction, compared
+from analysis.scaling.predictions import Prediction, compared, theories_at_sizes
 from analysis.scaling.proportion import RATIO, by_proportion, proportions
 from analysis.scaling.thresholds import Exponent, exponents, fitted, threshold_table, without_infinite
 from app.choices import (
@@ -142,15 +141,17 @@ def _thresholds(
                 )  # fmt: skip
             offset = switch("With an offset, c + A x^b", False, "offset")
     laws = fitted(frame, over, against, by, within, offset)
-    of_bound = slopes(frame, measure.name, over, against, by, within)
-    laws = laws._replace(predictions=laws.predictions | of_bound)
+    at_sizes = theories_at_sizes()
+    said_by = {one: one.slopes(frame, measure.name, over, against, by, within) for one in at_sizes}
+    for of_theory in said_by.values():
+        laws = laws._replace(predictions=laws.predictions | of_theory)
     fits, said, problems = laws
     with_width = ["width"] if RATIO in frame else []
     told = [*([by] if by else []), *(["gamma"] if by == "gamma_label" else []), against, *with_width]
     table = threshold_table(frame, told)
     named = {"task": task_of(setting.frame), "declared": remembered(declared, results)}
-    of_theory = lines(frame, measure.name, over, against, by)
-    chart = threshold_chart(table, over, against, by, fits, said, names=names, curves=of_theory, **named)
+    curves = next((found for one in at_sizes if (found := one.lines(frame, measure.name, over, against, by)) is not None), None)
+    chart = threshold_chart(table, over, against, by, fits, said, names=names, curves=curves, **named)
     fitted_values = [value for value in (in_order(frame, by) if by else [None]) if value in fits]
     few = is_narrow() or len(fitted_values) <= FEW_FITS
     left, right = st.columns([3, 2]) if few else (st.container(), st.container())
@@ -170,7 +171,7 @@ def _thresholds(
     text += f"curves {'fall to' if falls else 'reach'} it"
     text += "; bands: 95% of the fitted line" if any(map(has_band, fits.values())) else ""
     text += f"; {OPEN}" if has_open(table) else ""
-    st.caption(about(results, setting, text, why, MEANING if of_bound else "", unmixed=lost))
+    st.caption(about(results, setting, text, why, *(one.meaning for one, found in said_by.items() if found), unmixed=lost))
     apart = [against, *([by] if by else [])]
     # Within narrower ends, with an offset, or at one proportion, `Results` fits no exponent: it gives the thresholds to fit.
     whole = within == (values[0], values[-1]) and not offset and not with_width

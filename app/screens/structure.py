@@ -7,9 +7,8 @@ from typing import Any
 
 import pandas as pd
 import streamlit as st
-from sweepkit.studies.tong25.figures.structure import neurons_of, structure_chart
-from sweepkit.studies.tong25.theory.of_same_different import expected
 
+from analysis.charts.networks.neurons import neurons_of, structure_chart
 from analysis.charts.networks.one_network import chains_chart, training_chart
 from analysis.data.keys import captioned
 from analysis.data.measures import measures
@@ -19,6 +18,7 @@ from analysis.data.parts import at_equilibrium, keeps_neurons
 from analysis.data.points import described, means_of
 from analysis.data.selection import SEED, Selection, Value
 from analysis.data.source import declared
+from analysis.overlays.expected import expected
 from analysis.python_lines import sql_lines
 from app.choices import mean_text
 from app.controls import check_link, sweep_choice, switch

@@ -1,6 +1,7 @@
-"""The tables at the end of a sweep: rich networks beside the theory, and the means of all other configurations. The records are
-those of `python -m analysis.outcome`."""
+"""The tables at the end of a sweep: networks beside the theory that they should attain, and the means of all others. The
+records are those of `python -m analysis.outcome`."""
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -17,8 +18,8 @@ MOST_ROWS = 30
 """Rows of a table, at most; the query that a sweep prints shows all."""
 
 Record = Mapping[str, Any]
-"""One row: the keys of a point, then n, mean, low, high and last; None for no number. Beside the theory, also theory, expected
-and difference; elsewhere the numbers that diverged and that failed."""
+"""One row: the keys of a point, then n, mean, low, high and last; None for no number. Beside the theory, also theory, expected,
+difference, networks and source; elsewhere the numbers that diverged and that failed."""
 
 
 def print_outcome(answer: Mapping[str, Any], out: Console) -> None:
@@ -32,8 +33,10 @@ def print_outcome(answer: Mapping[str, Any], out: Console) -> None:
 
 
 def _beside_theory(records: Sequence[Record], brief: bool) -> Table:
-    theories = list(dict.fromkeys(record["theory"] for record in records))
-    table = _empty(f"Best test accuracy of rich networks, mean over n seeds, beside {' and '.join(theories)} [Tong25]")
+    theories, networks = (list(dict.fromkeys(record[name] for record in records)) for name in ("theory", "networks"))
+    papers = dict.fromkeys(tag for record in records for tag in re.findall(r"\[(\w+)", record["source"]))
+    beside = " and ".join(theories) + "".join(f" [{tag}]" for tag in papers)
+    table = _empty(f"Best test accuracy of {' and '.join(networks)}, mean over n seeds, beside {beside}")
     keys = _keys(records)
     several = len(theories) > 1
     for name in (*keys, "n", "best", *(() if brief else ("95% interval", "last"))):

@@ -8,4 +8,6 @@ STUDY = Study(
     source="[Du18]",
     order=20,
     grids=("balance_quick", "balance"),
+    evidence=("balance_quick",),
+    pictures={"balance": ("Balance",)},
 )

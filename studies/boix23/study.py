@@ -1,6 +1,6 @@
 """[Boix23]: relations on symbols never seen, and copying."""
 
-from analysis.study import Study
+from analysis.study import Page, Study
 
 STUDY = Study(
     title="Relations on strings of templates",
@@ -10,4 +10,29 @@ STUDY = Study(
     paper="Boix-Adsera et al. 2023, When can transformers reason with abstract symbols?",
     order=4,
     grids=("templates_quick", "templates_more"),
+    pages=(
+        Page(
+            name="relations",
+            title="Relations",
+            meaning="Strings of templates: how many each network needs to tell relations on symbols it never saw",
+            where={"task": ["template", "symbolic_template"]},
+            varying=("P",),
+            networks="networks on strings of templates (task `template` or `symbolic_template`) at two numbers of training "
+            "strings P",
+            grid="templates_quick",
+            takes="an hour",
+        ),
+    ),
+    evidence=(
+        "templates_quick",
+        "templates_more",
+        "templates_rate",
+        "templates_more seed=range(48) --only template=copy --only embedding=256 --only identity_vo=True --only P=16",
+        "templates_more seed=range(16) "
+        "--only template=aba/abb --only network=transformer --only attention_init=gaussian --only identity_qk=True",
+        "templates_more seed=range(8) "
+        "--only template=aba/abb --only network=transformer --only attention_init=gaussian --only identity_qk=False "
+        "--only base_lr=0.001",
+    ),
+    pictures={"relations": ("Relations",)},
 )

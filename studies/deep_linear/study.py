@@ -8,4 +8,6 @@ STUDY = Study(
     source="[Saxe14], [Atanasov22]",
     order=50,
     grids=("deep_linear_quick", "deep_linear"),
+    evidence=("deep_linear_quick",),
+    pictures={"deep-linear": ("DeepLinear",)},
 )

@@ -9,4 +9,6 @@ STUDY = Study(
     order=60,
     grids=("denoising_quick", "denoising"),
     needs=("deep_linear",),
+    evidence=("denoising_quick",),
+    pictures={"denoising": ("Denoising",)},
 )

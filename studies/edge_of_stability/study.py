@@ -8,4 +8,9 @@ STUDY = Study(
     source="[Cohen21]",
     order=30,
     grids=("edge_of_stability_quick", "edge_of_stability"),
+    evidence=(
+        "edge_of_stability_quick",
+        "edge_of_stability --only momentum=0.5 --only base_lr=0.3,0.4",
+    ),
+    pictures={"edge": ("Edge",)},
 )

@@ -8,4 +8,6 @@ STUDY = Study(
     source="[Bordelon23]",
     order=130,
     grids=("fluctuations_quick", "fluctuations"),
+    evidence=("fluctuations_quick",),
+    pictures={"fluctuations": ("Fluctuations",)},
 )

@@ -8,4 +8,6 @@ STUDY = Study(
     source="[Lu25]",
     order=110,
     grids=("in_context_quick", "in_context"),
+    evidence=("in_context_quick",),
+    pictures={"in-context": ("InContext",)},
 )

@@ -9,4 +9,6 @@ STUDY = Study(
     order=120,
     grids=("in_context_mlp_quick", "in_context_mlp"),
     needs=("in_context",),
+    evidence=("in_context_mlp_quick",),
+    pictures={"in-context-mlp": ("InContextMLP",)},
 )

@@ -8,4 +8,6 @@ STUDY = Study(
     source="[Kumar23]",
     order=80,
     grids=("lazy_to_rich_quick", "lazy_to_rich"),
+    evidence=("lazy_to_rich_quick",),
+    pictures={"lazy-to-rich": ("LazyToRich",)},
 )

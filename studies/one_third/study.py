@@ -24,4 +24,6 @@ STUDY = Study(
             ),
         ),
     ),
+    evidence=("one_third_quick",),
+    pictures={"one-third": ("OneThird",)},
 )

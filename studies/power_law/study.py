@@ -8,4 +8,6 @@ STUDY = Study(
     source="[Bordelon24b], [Bordelon25]",
     order=90,
     grids=("power_law_quick", "power_law"),
+    evidence=("power_law_quick",),
+    pictures={"power-laws": ("PowerLaws power-law-quick",)},
 )

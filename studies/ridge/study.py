@@ -8,4 +8,6 @@ STUDY = Study(
     source="[Simon21], [Canatar21], [Bordelon20]",
     order=100,
     grids=("ridge_quick", "ridge"),
+    evidence=("ridge_quick",),
+    pictures={"ridge": ("RidgeCurves",)},
 )

@@ -18,6 +18,8 @@ from .theory.gaussian_process import lazy_alignment, less_lazy
 from .theory.large_deviation import Length, Scaling, Size, as_scaling, n_specialised, samples, slope
 
 MEASURE, OVER = "alignment_f", "P"
+AS_ROOT = {"width": 0.5, "d": 0.5}
+"""The number of samples that specialisation needs grows with these powers of the sizes [Rubin25 S5, App. E.2]."""
 ABOUT = About(("he3",), ("erf2",), (FIRST_SAMPLER,), plain={})
 ONSET = 0.1
 """A_f at which networks begin to learn; nstar_he3_quick searches for it and says why."""

@@ -10,11 +10,11 @@ from analysis.claims.kinds.declared import kind
 from analysis.claims.kinds.measuring import by_point, exponent_of
 from analysis.claims.networks_used import Networks, networks
 from analysis.claims.verdict import Measured, NotMeasured
-from analysis.scaling.proportion import AS_ROOT, in_power, width_as
+from analysis.scaling.proportion import in_power, width_as
 from analysis.scaling.thresholds import threshold_table, thresholds
 from sweepkit.stats import FEWEST_OF_LAW, Interval, linear_fit, mean_interval
 
-from .bound import predicted_samples, specialised_neurons
+from .bound import AS_ROOT, predicted_samples, specialised_neurons
 from .overlaps import by_chance
 from .theory.large_deviation import Size, as_scaling, slope
 from .theory.parity import specialised

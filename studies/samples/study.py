@@ -8,4 +8,6 @@ STUDY = Study(
     order=70,
     grids=("samples_quick", "samples"),
     needs=("rubin25",),
+    evidence=("samples_quick",),
+    pictures={"leaps": ("Leaps",), "samples": ("Samples",)},
 )

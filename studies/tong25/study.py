@@ -1,6 +1,10 @@
 """[Tong25]: rich networks learn same and different, lazy ones need L ~ d^2 symbols."""
 
-from analysis.study import Study
+from analysis.study import Page, Study
+
+from .paper import SETTINGS
+
+QUICK = {"grid": "quick", "takes": "a quarter of an hour"}
 
 STUDY = Study(
     title="Equality",
@@ -9,5 +13,51 @@ STUDY = Study(
     tag="Tong25",
     paper="Tong & Pehlevan 2025, Learning richness modulates equality reasoning in neural networks",
     order=1,
-    grids=("quick", "eq3"),
+    grids=("quick", "psvrt_quick", "pentomino_quick", "lstar_quick", "acceptance", "acceptance_images", "eq3"),
+    settings=SETTINGS,
+    first={"same_different": {"gamma_label": "1", "L": 32}},  # the network of Fig. 1a
+    labels=dict.fromkeys(SETTINGS, ("same", "different")),
+    pages=(
+        Page(
+            name="dimension",
+            title="Dimension",
+            meaning="Accuracy over L and d, the L that suffices and its exponent",
+            where={"chains": None},
+            varying=("L", "d"),
+            networks="networks of one task at two numbers of training symbols L and two input dimensions d, three for an "
+            "exponent",
+            others="an exponent takes three values of d: `fig1e_lazy` (lazy) and `fig1b_rich` (rich) train more",
+            **QUICK,
+        ),
+        Page(
+            name="noise",
+            title="Noise",
+            meaning="Noisy symbols beside the Bayes classifiers",
+            where={"sigma2": {"above": 0}},
+            varying=("L",),
+            networks="networks with noisy symbols (sigma2 above 0) at two numbers of training symbols L",
+            others="`fig2` trains more",
+            **QUICK,
+        ),
+    ),
+    evidence=(
+        "authors",
+        "eq3",
+        "acceptance",
+        "acceptance_images",
+        "lstar_measures gamma=lazy",
+        "figc3",
+        "quick",
+        "lstar_quick",
+        "figa1",
+        "figf1",
+        "fig1c_1f L=16",
+        "fig1c_1f d=256 L=2,4,8,16,32,64,128,256",
+        "fig2 sigma2=1,2,4 L=4,16,64,512,4096 gamma=lazy,0.1,1 seed=range(3)",
+        "fig3e",
+        "fig3f L=16 patches=2,4,8 gamma=lazy,0.1,1 seed=range(3)",
+        "fig3b",
+        "fig3c",
+    ),
+    pictures={"lstar": ("Lstar lstar-quick",), "looks": ("Looks lstar-measures",)},
 )

@@ -9,4 +9,6 @@ STUDY = Study(
     order=140,
     grids=("variance_limit_quick", "variance_limit"),
     needs=("fluctuations",),
+    evidence=("variance_limit_quick",),
+    pictures={"variance-limit": ("VarianceLimit",)},
 )

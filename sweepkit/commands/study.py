@@ -69,10 +69,20 @@ def new(name: Annotated[str, typer.Argument(metavar="NAME", help="The folder to 
 
 
 @app.command("list")
-def listing() -> None:
+def listing(
+    evidence: Annotated[
+        bool,
+        typer.Option(
+            "--evidence", help="The sweeps whose networks are kept with the project, one a line, as `sweep run` takes them."
+        ),
+    ] = False,
+) -> None:
     """List the studies: those of the project, those of installed packages, and those that $SWEEP_STUDIES names."""
     from analysis.studies.loading import studies
 
+    if evidence:
+        print(*(sweep for one in studies() for sweep in one.evidence), sep="\n")
+        return
     table = Table(box=SIMPLE_HEAD)
     for head in ("study", "what it shows", "source"):
         table.add_column(head, no_wrap=head == "study")

@@ -1,6 +1,6 @@
 """The folders of studies: those of the project, those of installed packages, and those that a person names.
 
-A study's modules are imported from here by the name of its folder, as `sweepkit.studies.one_third.theory`, wherever the folder
+A study's modules are imported from here by the name of its folder, as `sweepkit.studies.my_law.theory`, wherever the folder
 lies, so that another process finds them by the same name. Nothing of a study is imported before it is asked for.
 """
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from analysis.claims.check import _kept_by_grid, advice, check, load_claims
+from analysis.claims.check import _blocks, advice, check, load_claims
 from analysis.claims.entries import Claim
 from analysis.claims.verdict import Again, Checked, Measured
 from analysis.figures.registry import FIGURES
@@ -130,7 +130,7 @@ def test_a_grid_that_is_not_there_or_is_none_is_named_in_the_advice(text, tmp_pa
     monkeypatch.chdir(tmp_path)
     if text is not None:
         (tmp_path / "mine.yaml").write_text(text)
-    _kept_by_grid.cache_clear()
+    _blocks.cache_clear()
     assert advice_of("mine.yaml") == ["python -m orchestrator.sweep mine.yaml gamma=0.1,1 L=3,4 'seed=range(9)'"]
 
 

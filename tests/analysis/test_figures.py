@@ -8,11 +8,11 @@ import pandas as pd
 import pytest
 import typer
 from sweepkit.studies.tong25.figures.curves import CURVES
+from sweepkit.studies.tong25.paper import ROUNDED
 from sweepkit.studies.tong25.theory.rich import test_accuracy as eq3
 from typer.testing import CliRunner
 
 from analysis.charts.curves import title_of
-from analysis.data.paper import ROUNDED
 from analysis.data.points import averaged, task_of
 from analysis.data.progress.coverage import progress, reasons
 from analysis.figures.__main__ import NAMES, app

@@ -53,12 +53,12 @@ def script_of_page(name):
     """The script of one page, which Streamlit runs as a text."""
     from importlib import import_module
 
-    from app.pages import PAGES
+    from app.pages import PAGES, module_of
     from app.script import page_of
     from app.shared import guarded, links
 
     links.update({other: page_of(other, other, False) for other in PAGES})  # as the app does: pages link to each other
-    guarded(name, "", import_module(f"app.screens.{name}").show)
+    guarded(name, "", import_module(module_of(name)).show)
 
 
 @pytest.fixture

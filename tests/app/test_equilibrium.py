@@ -8,6 +8,7 @@ from streamlit.testing.v1 import AppTest
 from sweepkit.studies.rubin25.bound import ONSET
 from sweepkit.studies.rubin25.theory.large_deviation import slope
 
+from app.pages import module_of
 from orchestrator.grid.load import load_grid
 from sweepkit.store.store import Store
 from tests.analysis.test_sample_complexity import SD, SIZES, equilibrium_rows, onset
@@ -53,7 +54,7 @@ def by_the_bound(tmp_path_factory):
 
 def opened(monkeypatch, name, results, **query):
     monkeypatch.setattr(sys, "argv", ["app/main.py", "--results", results])
-    script = f"from app.screens import {name}\nfrom app.shared import results_directory\n{name}.show(results_directory())"
+    script = f"from app.shared import results_directory\nfrom {module_of(name)} import show\nshow(results_directory())"
     page = AppTest.from_string(script, default_timeout=RUN_S)
     for key, value in query.items():
         page.query_params[key] = value

@@ -13,6 +13,7 @@ from analysis.scaling.charts import exponent_chart
 from analysis.scaling.predictions import Prediction
 from analysis.scaling.thresholds import Exponent
 from app.choices import interval_text
+from app.pages import module_of
 from app.screens import scaling
 from sweepkit.stats.fits import PowerLaw
 from sweepkit.stats.intervals import Interval
@@ -83,7 +84,7 @@ def parity(tmp_path_factory):
 def opened(monkeypatch):
     def open_page(name, results, query=None):
         monkeypatch.setattr(sys, "argv", ["app/main.py", "--results", str(results)])
-        script = f"from app.screens import {name}\nfrom app.shared import results_directory\n{name}.show(results_directory())"
+        script = f"from app.shared import results_directory\nfrom {module_of(name)} import show\nshow(results_directory())"
         page = AppTest.from_string(script, default_timeout=RUN_S)
         for key, value in (query or {}).items():
             page.query_params[key] = value

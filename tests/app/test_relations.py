@@ -3,9 +3,9 @@
 import json
 
 import pytest
+from sweepkit.studies.boix23.pages.relations import STATE
 
 from analysis.charts.curves import _CATEGORIES
-from app.screens.relations import STATE
 from sweepkit.declarations.columns import Key
 from sweepkit.store.store import Store
 from tests.app.test_main import said, values

@@ -5,9 +5,9 @@ from typing import Any
 
 import altair as alt
 import pandas as pd
-from sweepkit.studies.tong25.theory.of_same_different import Expected
 
 from analysis.charts.curves import styled
+from analysis.overlays.expected import Expected
 
 EXTENT = 45
 """Pixels for the labels of a vertical axis, so that panels line up."""

@@ -41,7 +41,7 @@ def weights_chart(networks: Mapping[str, Pictures], title: str | None = None) ->
     return row.properties(title=title) if title else row
 
 
-def examples_chart(pictures: Pictures, words: tuple[str, str] = ("same", "different")) -> Any:
+def examples_chart(pictures: Pictures, words: tuple[str, str]) -> Any:
     """Example inputs in a row, each with its label: in grey from the least value to the largest, or in their own colours.
 
     words: for labels above 0 and for the others.

@@ -8,7 +8,7 @@ import pandas as pd
 
 from analysis.data.choosing import counts_of_measures
 from analysis.data.keys import captioned, gamma_once, spoken, value_of, with_gamma
-from analysis.data.measures import LAST, LAZINESS, MAIN, measures
+from analysis.data.measures import LAST, MAIN, MEANINGS, measures
 from analysis.data.points import with_intervals
 from analysis.data.selection import SEED, Aggregates, Selection, Value, finite, grid_keys, statistics_sql, values_of_keys
 from sweepkit.declarations.columns import FACTS, Column, Metric
@@ -55,17 +55,17 @@ class Offered(NamedTuple):
         return [*self.varying, SEED, *self.facts[:1], *self.metrics, *self.facts[1:], *self.fixed]
 
     def first(self, some_bad: bool) -> list[str]:
-        """The columns to show first: results, all of MAIN, of LAZINESS and of a few that the grid asked for, then what varies.
+        """The columns to show first: results, MAIN, the first of MEANINGS, a few that the grid asked for, then what varies.
 
         some_bad: whether some networks failed or diverged.
         """
         bad = ["status", "reason"] if some_bad else []
-        main = [name for name in self.metrics if name != LAST][:1]
-        others = [name for name in self.metrics if name not in (*main, LAST, LAZINESS)]
+        main, on_request = [name for name in self.metrics if name != LAST][:1], [*MEANINGS][:1]
+        others = [name for name in self.metrics if name not in (*main, LAST, *on_request)]
         beside = [name for name in MAIN if name in others] or others[:1]
         asked = [name for name in others if isinstance(one := self.declared.get(name), Metric) and one.on_request]
         few = asked if len(asked) <= MOST_ASKED else []
-        wanted = [*bad, *main, *beside, LAZINESS, *few, LAST, *captioned(self.varying, self.declared), SEED, "finished_at"]
+        wanted = [*bad, *main, *beside, *on_request, *few, LAST, *captioned(self.varying, self.declared), SEED, "finished_at"]
         return [name for name in dict.fromkeys(wanted) if name in self.columns]
 
 

@@ -5,9 +5,11 @@ from typing import Any, NamedTuple
 
 from analysis.data.keys import KINDS, gamma_once
 from analysis.data.measures import MAIN, main_of, measures
-from analysis.data.networks.saved import HOLDING, RICHNESS
-from analysis.data.paper import TEMPLATE_TASKS
-from analysis.data.selection import grid_keys
+from analysis.data.networks.saved import HOLDING, RICHNESS, Saved
+from analysis.data.selection import grid_keys, values_of
+from analysis.studies.gathered import Gathered
+from analysis.studies.loading import studies
+from analysis.studies.page import Page
 from sweepkit.declarations.columns import Key
 from sweepkit.store.sql import literal, quoted
 from sweepkit.store.views import declared, fetch
@@ -23,10 +25,8 @@ class Varying(NamedTuple):
     positive: frozenset[str]
     """Keys of `numbers` whose values above 0 vary, and which are sizes of tasks or networks: how the least width depends on a
     learning rate is no scaling law."""
-    noisy_over_L: bool
-    sampled: bool
-    rich: bool
-    """True if some network has saved its richness."""
+    pages: frozenset[str]
+    """Pages of studies that have something to show."""
     has_thresholds: bool = False
     """True if `_thresholds` finds some; looked up only where two keys are `positive`."""
 
@@ -45,32 +45,13 @@ class Need(NamedTuple):
     """Words about further grids that train more."""
 
 
-_QUICK = ("quick", "a quarter of an hour")
-NEEDS = {
+_CORE = {
     "curves": Need(
         "networks at two values of a parameter that is a number",
         "grid.yaml",
         "a minute or two",
         lambda found: bool(found.numbers),
         everyday=True,
-    ),
-    "dimension": Need(
-        "networks of one task at two numbers of training symbols L and two input dimensions d, three for an exponent",
-        *_QUICK,
-        lambda found: {"L", "d"} <= found.numbers and not found.sampled,
-        others="an exponent takes three values of d: `fig1e_lazy` (lazy) and `fig1b_rich` (rich) train more",
-    ),
-    "noise": Need(
-        "networks with noisy symbols (sigma2 above 0) at two numbers of training symbols L",
-        *_QUICK,
-        lambda found: found.noisy_over_L,
-        others="`fig2` trains more",
-    ),
-    "relations": Need(
-        "networks on strings of templates (task `template` or `symbolic_template`) at two numbers of training strings P",
-        "templates_quick",
-        "an hour",
-        lambda found: found.task in TEMPLATE_TASKS and "P" in found.numbers,
     ),
     "structure": Need(
         "a finished network; `save: [curves, neurons]` in a grid keeps what it draws",
@@ -79,22 +60,23 @@ NEEDS = {
         lambda found: True,
         everyday=True,
     ),
-    "richness": Need("networks whose grid has `save: [richness]`", "richness", "half a minute", lambda found: found.rich),
     "scaling": Need(
         "networks of one task at several values of one parameter, such as L, for each of two values of another, such as d; an "
         "exponent takes three",
-        *_QUICK,
+        "quick",
+        "a quarter of an hour",
         lambda found: found.has_thresholds,
-        others="`fig1e_lazy` and `fig1b_rich` train more, and the searches `lstar_quick` and, "
-        "at equilibrium, `nstar_he3_quick` train what thresholds need",
-    ),
-    "specialisation": Need(
-        "networks at equilibrium, drawn from the posterior of their weights",
-        "overlaps_he3_quick",
-        "two minutes",
-        lambda found: found.sampled,
+        others="searches by `find` in a grid train what thresholds need, as `lstar_quick` does and, at equilibrium, "
+        "`nstar_he3_quick`",
     ),
 }
+
+
+def _of(page: Page) -> Need:
+    return Need(page.networks, page.grid, page.takes, lambda found: page.name in found.pages, others=page.others)
+
+
+NEEDS = Gathered(lambda: _CORE | {page.name: _of(page) for study in studies() for page in study.pages})
 """By page, what it needs. Pages that are not here have something to show as soon as there are networks."""
 
 
@@ -140,17 +122,40 @@ def _varying(results: str, only: str | None) -> list[tuple[str, Varying]]:
         f"min({key}) {ok} < max({key}) {ok}, min({key}) FILTER (status = 'ok' AND {key} > 0) < max({key}) {ok}"
         for key in map(quoted, keys)
     )
-    noisy = "FILTER (status = 'ok' AND sigma2 > 0)"
-    # The column that says it is read only where some file has such metrics.
-    rich = f"bool_or(cell_id IN ({HOLDING['richness']})) {ok}" if known.keys() & {*RICHNESS} else "false"
-    sql = f"""SELECT sweep, task, count(*) {ok}, min(L) {noisy} < max(L) {noisy}, count(chains) {ok} > 0, {rich}, {ends}
+    pages = [page for study in studies() for page in study.pages]
+    shown = "".join(f", {_shows(page, known, ok)}" for page in pages)
+    sql = f"""SELECT sweep, task, count(*) {ok}, {ends or "NULL"}{shown}
     FROM plans JOIN cells USING (cell_id) WHERE {"true" if only is None else f"sweep = {literal(only)}"} GROUP BY sweep, task"""
     found = []
-    for sweep, task, n_ok, noisy_over_L, sampled, is_rich, *differ in fetch(results, sql):
-        numbers = frozenset(key for key, differs in zip(keys, differ[::2], strict=True) if differs)
-        positive = frozenset(key for key, differs in zip(keys, differ[1::2], strict=True) if differs and key not in of_training)
-        found.append((sweep, Varying(task, n_ok, numbers, positive, bool(noisy_over_L), bool(sampled), bool(is_rich))))
+    for sweep, task, n_ok, *rest in fetch(results, sql):
+        differ = rest[: len(rest) - len(pages)]
+        numbers = frozenset(key for key, differs in zip(keys, differ[::2], strict=False) if differs)
+        positive = frozenset(key for key, differs in zip(keys, differ[1::2], strict=False) if differs and key not in of_training)
+        names = frozenset(page.name for page, shows in zip(pages, rest[len(differ) :], strict=True) if shows)
+        found.append((sweep, Varying(task, n_ok, numbers, positive, names)))
     return found
+
+
+def _shows(page: Page, known: Mapping[str, Any], ok: str) -> str:
+    """SQL: whether a page has something to show for a group of networks, of which `ok` filters those that finished."""
+    held: Saved
+    limits = [_holds(key, wanted, known) for key, wanted in page.where.items()]
+    for held in HOLDING:
+        if page.saved == held:  # the column that says it is read only where some file has such metrics
+            limits += [f"cell_id IN ({HOLDING[held]})" if held != "richness" or known.keys() & {*RICHNESS} else "false"]
+    among = f"{ok[:-1]} AND {' AND '.join(limits)})" if limits else ok
+    vary = [f"min({quoted(key)}) {among} < max({quoted(key)}) {among}" if key in known else "false" for key in page.varying]
+    return f"({' AND '.join([f'count(*) {among} > 0', *vary])})"
+
+
+def _holds(key: str, wanted: Any, known: Mapping[str, Any]) -> str:
+    """SQL of the condition on a key in `Page.where`. A store without the key has no value of it."""
+    column = quoted(key) if key in known else "NULL"
+    if isinstance(wanted, Mapping):
+        return f"{column} > {literal(wanted['above'])}"
+    values = values_of(wanted)
+    one_of = ", ".join(literal(value) for value in values if value is not None)
+    return f"({f'{column} IN ({one_of})' if one_of else 'false'}{f' OR {column} IS NULL' if None in values else ''})"
 
 
 MOST_SETTINGS = 20_000

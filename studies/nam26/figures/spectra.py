@@ -6,13 +6,14 @@ from typing import Any
 
 import pandas as pd
 
-from analysis.charts.networks.richness import spectra, spectra_sql, spectrum_chart
 from analysis.data.keys import captioned
 from analysis.data.measures import knows, measures
 from analysis.data.points import described, in_order, means_of, one_setting, points, seeds
 from analysis.data.selection import Selection, Value
 from analysis.figures.drawn import Drawn, Figure, Missing
 from sweepkit.console.words import counted
+
+from ..charts import spectra, spectra_sql, spectrum_chart
 
 _TRAINED = {"all": "all layers trained", "last": "the last layer trained"}
 _TASKS = {"digits": "one output for each digit", "digits_value": "the digit as one number"}

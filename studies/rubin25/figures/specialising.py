@@ -17,11 +17,11 @@ from analysis.data.choosing import matching
 from analysis.data.points import Setting, in_order, one_setting, points
 from analysis.data.selection import Selection
 from analysis.figures.drawn import Drawn, Figure, Missing
-from analysis.scaling.proportion import AS_ROOT, in_power
+from analysis.scaling.proportion import in_power
 from sweepkit.console.words import counted
 from sweepkit.stats import FEWEST_OF_LAW, power_law
 
-from ..bound import specialised_neurons
+from ..bound import AS_ROOT, specialised_neurons
 from ..theory.parity import specialised as specialised_on_parity
 from ..theory.three_layers import gp_sp, sp_mag
 from .alignment import HE3, told

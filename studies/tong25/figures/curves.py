@@ -9,9 +9,9 @@ import pandas as pd
 from analysis.charts.curves import Look, curves_chart, with_residuals
 from analysis.data.keys import captioned, with_gamma
 from analysis.data.measures import knows, measures
-from analysis.data.paper import ROUNDED, settings
 from analysis.data.points import Points, Setting, averaged, described, one_setting, points, task_of
 from analysis.data.selection import Selection, Value, points_sql
+from analysis.data.usual import settings
 from analysis.figures.drawn import Drawn, Figure, Missing
 from analysis.overlays import overlays
 from analysis.scaling.levels import usual_level
@@ -20,6 +20,7 @@ from sweepkit.declarations.metrics import STATISTICS
 from sweepkit.stats import FEW
 
 from ..noise import noisy_settings
+from ..paper import ROUNDED
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,6 @@ import pandas as pd
 
 from analysis.charts.curves import styled
 from analysis.data.keys import captioned
-from analysis.data.paper import PAPER, ROUNDED
 from analysis.data.points import described, n_seeds, one_setting, points
 from analysis.data.questions import asked_of
 from analysis.data.selection import Selection, Value
@@ -21,6 +20,7 @@ from analysis.scaling.of_theory import as_lines, theory_thresholds
 from analysis.scaling.thresholds import exponents, fitted, threshold_table, thresholds
 from sweepkit.console.words import counted
 
+from ..paper import ROUNDED, SAME_DIFFERENT
 from .curves import SD
 
 BY, OVER, AGAINST = "gamma_label", "L", "d"
@@ -39,7 +39,7 @@ def _draw(results: str, sweep: str | None, measure: str = "best_test_acc", level
     check_level(level, found.measure)
     if found.frame.empty or any(found.frame[key].nunique() < 2 for key in (OVER, AGAINST)):
         return Missing("no networks at two L and two d")
-    setting = one_setting(found.frame, found.keys, (OVER, AGAINST, BY), PAPER, found.declared)
+    setting = one_setting(found.frame, found.keys, (OVER, AGAINST, BY), SAME_DIFFERENT, found.declared)
     frame = thresholds(setting.frame, level, OVER, found.measure.falls)
     if frame.empty or frame[AGAINST].nunique() < 2:
         return Missing("no thresholds at two d in any one configuration")

@@ -5,7 +5,6 @@ import pandas as pd
 
 from analysis.data.keys import captioned
 from analysis.data.measures import MEASURES
-from analysis.data.paper import PAPER
 from analysis.data.points import described, n_seeds, one_setting, points
 from analysis.data.selection import Selection
 from analysis.figures.drawn import Drawn, Figure, Missing
@@ -17,6 +16,7 @@ from analysis.scaling.thresholds import exponents, fitted, threshold_table, thre
 from sweepkit.declarations.evaluations import EVEN, per_decade
 from sweepkit.stats import FEWEST_OF_LAW
 
+from ..paper import SAME_DIFFERENT
 from .laws import AGAINST, NOISELESS, OVER, exponent_told, exponents_of_theory
 
 WAY = "measured by"
@@ -34,7 +34,7 @@ def _draw(results: str, sweep: str | None) -> Drawn | Missing:
     first = next(iter(by_measure.values()))
     evaluated = [key for key in ("eval_every", "eval_at") if key in first.keys]
     axes = (OVER, AGAINST, WAY, *evaluated)
-    setting = one_setting(together, [*first.keys, WAY], axes, PAPER, first.declared)
+    setting = one_setting(together, [*first.keys, WAY], axes, SAME_DIFFERENT, first.declared)
     lines, tables, said, missing = [], [], [], list[Later]()
     for way, part in setting.frame.groupby(WAY):
         measure = by_measure[part["measure"].iloc[0]].measure
@@ -73,7 +73,7 @@ def _ways(frame: pd.DataFrame, measure: str) -> pd.DataFrame:
         .where(at == EVEN, at.map(lambda law: f"{per_decade(law)} times a decade"))
     )
     if measure != "best_test_acc":
-        frame = frame[(at == EVEN) & (frame["eval_every"] == PAPER["eval_every"])]
+        frame = frame[(at == EVEN) & (frame["eval_every"] == SAME_DIFFERENT["eval_every"])]
         when = pd.Series("at the end", frame.index)
     level = usual_level(MEASURES[measure])
     return frame.assign(**{WAY: f"{_MEASURES[measure]} {level:g}, " + when}).assign(measure=measure)

@@ -4,7 +4,6 @@ import numpy as np
 
 from analysis.charts.maps import heat_map
 from analysis.data.keys import captioned
-from analysis.data.paper import PAPER, ROUNDED
 from analysis.data.points import averaged, described, one_setting, points
 from analysis.data.selection import Selection
 from analysis.figures.drawn import Drawn, Figure, Missing
@@ -13,6 +12,7 @@ from analysis.scaling.predictions import predicted
 from analysis.scaling.thresholds import exponent, threshold_table, thresholds
 from sweepkit.console.words import counted
 
+from ..paper import ROUNDED, SAME_DIFFERENT
 from .curves import SD
 
 
@@ -21,7 +21,7 @@ def _draw(results: str, sweep: str | None, gamma_label: str, measure: str = "bes
     found = points(results, selection, measure)
     if found.frame.empty or found.frame["d"].nunique() < 2 or found.frame["L"].nunique() < 2:
         return Missing("no networks at two L and two d")
-    setting = one_setting(found.frame, found.keys, ("L", "d"), PAPER, found.declared)
+    setting = one_setting(found.frame, found.keys, ("L", "d"), SAME_DIFFERENT, found.declared)
     if setting.frame["d"].nunique() < 2:
         return Missing("no two d in any one configuration")
     level, falls = usual_level(found.measure), found.measure.falls

@@ -7,21 +7,22 @@ import altair as alt
 import pandas as pd
 
 from analysis.charts.curves import styled
+from analysis.charts.networks.neurons import structure_panel
 from analysis.charts.networks.pictures import examples_chart, said_of, weights_chart
 from analysis.data.keys import captioned
 from analysis.data.networks.listing import network
 from analysis.data.networks.pictures import Pictures, pictures_of
 from analysis.data.networks.saved import of_other_gamma
-from analysis.data.paper import settings
 from analysis.data.points import described
 from analysis.data.selection import SEED, grid_keys
 from analysis.data.source import ResultsError
+from analysis.data.usual import settings
 from analysis.figures.drawn import Drawn, Figure, Missing, command_of
 from sweepkit.store.sql import literal
 from sweepkit.store.views import declared, run
 
 from .curves import PENTOMINO_QUICK, PSVRT_QUICK
-from .structure import Chosen, scatter_of, structure_panel, with_neurons
+from .structure import Chosen, scatter_of, with_neurons
 
 HIDDEN_WEIGHTS, EXAMPLES = "figa1", "fig3a_3d"
 CIFAR_EXAMPLES = "fig3h_g1 layer=id L=8 gamma=1 seed=0 steps=1000 save=curves,weights"
@@ -84,7 +85,12 @@ def _examples(results: str, sweep: str | None, task: str, patches: int) -> Drawn
             continue
         told = described(cell, _named(results, "task"))
         caption = f"The first examples of either label that one network was trained on: {told}"
-        return Drawn(styled(examples_chart(pictures)), pictures.only("example"), f"{caption}{reader.said()}.", chosen.sql)
+        return Drawn(
+            styled(examples_chart(pictures, ("same", "different"))),
+            pictures.only("example"),
+            f"{caption}{reader.said()}.",
+            chosen.sql,
+        )
     if reader.problem:
         raise reader.problem
     return Missing(f"no network of {task} whose weights, and examples with them, were saved (`save: [weights]`)")

@@ -5,12 +5,13 @@ gamma   richness; sigma2 variance of the noise; L training symbols; d input dime
 
 from collections.abc import Callable, Mapping
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from analysis.overlays.theory import ACCURACIES, About, Theory
+from analysis.overlays.expected import Expected
+from analysis.overlays.theory import ACCURACIES, About, Attained, Theory
 from analysis.theory.cache import is_kept, kept
 
 from . import bayes, rich
@@ -45,10 +46,14 @@ def _memorising(at: Mapping[str, Any]) -> tuple[int, float, int]:
 
 
 THEORIES = (
-    Theory(EQ3, "[Tong25 Eq. 3]", ("L",), lambda at: float(rich.test_accuracy(at["L"])), RICH, ACCURACIES),
+    Theory(
+        EQ3, "[Tong25 Eq. 3]", ("L",), lambda at: float(rich.test_accuracy(at["L"])), RICH, ACCURACIES,
+        attained=Attained("rich networks", is_rich),
+    ),
     Theory(
         GENERALISING, "[Tong25 App. E.1]", ("sigma2", "d"),
         lambda at: _generalising(float(at["sigma2"]), int(at["d"])), NOISY, ACCURACIES,
+        attained=Attained("rich networks", is_rich),
     ),
     Theory(
         MEMORISING, "[Tong25 App. E.2], fresh symbols", ("L", "sigma2", "d"),
@@ -76,13 +81,6 @@ def _of_rich(n_symbols: int, readout_ratio: float | None) -> dict[str, tuple[flo
         by_ratio = float(rich.test_accuracy(n_symbols, readout_ratio))
         found["final_test_acc"] = (by_ratio, "[Tong25 Eq. C.18] at this network's readout ratio")
     return found
-
-
-class Expected(NamedTuple):
-    """The theory's value for a measure of a network, and its source."""
-
-    value: float
-    source: str
 
 
 def expected(cell: Mapping[str, Any]) -> dict[str, Expected]:

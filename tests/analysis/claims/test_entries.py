@@ -9,9 +9,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from sweepkit.studies.tong25 import kinds as simulated
 
 from analysis.claims.check import check, load_claims
-from sweepkit.studies.tong25 import kinds as simulated
 from orchestrator.grid.load import load_grid
 from orchestrator.running.worker import Provenance, common_columns, declared_of
 from sweepkit.shipped import grid_file, grids

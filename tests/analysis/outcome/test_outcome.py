@@ -11,8 +11,8 @@ from sweepkit.studies.tong25.theory.rich import test_accuracy as eq3
 
 from analysis.data.measures import MEASURES, last_of
 from analysis.outcome import __main__ as outcome
+from analysis.outcome.attained import attaining
 from analysis.outcome.configurations import means_of
-from analysis.outcome.rich import rich_networks
 from orchestrator.running.outcome_table import print_outcome
 from sweepkit.store.searches import Question
 from sweepkit.store.store import Store
@@ -28,7 +28,7 @@ def text(frame, width=200, terminal=False):
 
 
 def test_rich_networks_beside_eq3_and_bayes(measured):
-    frame = rich_networks(measured, "measured")
+    frame = attaining(measured, "measured")
     assert set(frame["theory"]) == {"Eq. 3", "Bayes, generalising"}
     noiseless = frame[frame["theory"] == "Eq. 3"]
     assert list(noiseless["expected"]) == pytest.approx([float(eq3(n)) for n in noiseless["L"]])
@@ -39,7 +39,7 @@ def test_rich_networks_beside_eq3_and_bayes(measured):
 
 
 def test_one_theory_heads_its_own_column(measured):
-    frame = rich_networks(measured, "measured").query("theory == 'Eq. 3'")
+    frame = attaining(measured, "measured").query("theory == 'Eq. 3'")
     shown = text(frame)
     assert "beside Eq. 3 [Tong25]" in shown and "expected" not in shown
 
@@ -54,7 +54,7 @@ def test_networks_that_differ_in_more_than_their_seed_are_told_apart(tmp_path, o
     store.prepare()
     store.commit("p", rows)
     store.write_plan("s", [r["cell_id"] for r in rows], whole=True)
-    frame = rich_networks(store.results, "s")
+    frame = attaining(store.results, "s")
     (key,) = other
     assert list(frame["n"]) == [3, 3] and set(frame[key]) == (values or {"float32", "float64"})
     assert key in text(frame)
@@ -69,7 +69,7 @@ def test_networks_under_another_loss_are_not_set_beside_eq3(tmp_path):
     store.prepare()
     store.commit("p", rows)
     store.write_plan("s", [r["cell_id"] for r in rows], whole=True)
-    frame = rich_networks(store.results, "s")
+    frame = attaining(store.results, "s")
     assert list(frame["n"]) == [3] and frame["mean"].iloc[0] == pytest.approx(0.901)
     assert "loss" not in text(frame) and "nan" not in text(frame)
 
@@ -87,22 +87,22 @@ def test_keys_that_only_diverged_networks_have(tmp_path):
 
 
 def test_a_key_that_no_row_has_is_no_column(measured):
-    frame = rich_networks(measured, "measured").assign(n=lambda f: f["n"])
+    frame = attaining(measured, "measured").assign(n=lambda f: f["n"])
     frame.insert(0, "loss", None)
     assert "loss" not in text(frame)
 
 
 def test_nothing_to_say(measured, tmp_path):
-    assert rich_networks(measured, "other").empty
+    assert attaining(measured, "other").empty
     store = Store(str(tmp_path))
     store.prepare()
     store.commit("p", [row(i, task="parity", L=None, gamma=1.0, seed=i) for i in range(2)])
     store.write_plan("s", ["0" * 20])
-    assert rich_networks(store.results, "s").empty
+    assert attaining(store.results, "s").empty
 
 
 def test_a_narrow_terminal_and_a_pipe_lose_no_number(measured):
-    frame = rich_networks(measured, "measured")
+    frame = attaining(measured, "measured")
     assert "…" not in text(frame, 80) and "95% interval" in text(frame, 80)
     narrow = text(frame, 80, terminal=True)
     assert "…" not in narrow and "95% interval" not in narrow and "difference" in narrow
@@ -114,7 +114,7 @@ def test_the_command_prints_the_records_as_json_and_nothing_else(measured, capsy
         capture_output=True, text=True, check=True,
     )  # fmt: skip
     told = json.loads(done.stdout)["theory"]
-    frame = rich_networks(measured, "measured")
+    frame = attaining(measured, "measured")
     assert [one["n"] for one in told] == frame["n"].tolist() and list(told[0]) == list(frame)
     by_command, by_frame = io.StringIO(), text(frame)
     print_outcome(json.loads(done.stdout), Console(width=200, file=by_command, color_system=None))
@@ -135,7 +135,7 @@ def test_a_number_that_is_not_there_is_null_and_shown_as_before(tmp_path):
     assert told["low"] is None and told["last"] == 0.9 and told["n"] == 1
     shown = io.StringIO()
     print_outcome(answer, Console(width=200, file=shown, color_system=None))
-    assert shown.getvalue() == text(rich_networks(store.results, "s")) and "one seed" in shown.getvalue()
+    assert shown.getvalue() == text(attaining(store.results, "s")) and "one seed" in shown.getvalue()
 
 
 def test_the_figure_of_thresholds_and_the_pages_that_suit_are_named(tmp_path):

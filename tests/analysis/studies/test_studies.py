@@ -293,7 +293,7 @@ def test_a_study_is_one_folder_of_few_files_and_needs_no_other_but_those_it_name
         for file in study.folder.rglob("*.py"):
             text = file.read_text()
             for name in folders():
-                if name != study.name and (f"from ..{name}" in text or f"from .. import {name}" in text):
+                if name != study.name and re.search(rf"from \.+{name}\b|from \.\.+ import .*\b{name}\b", text):
                     assert name in study.needs, f"{file} imports {name}"
 
 

@@ -1,10 +1,10 @@
 """Charts of single networks: which panels they have, and in which units."""
 
 import pytest
-from sweepkit.studies.tong25.theory.of_same_different import Expected
 
 from analysis.charts.networks.one_network import training_chart
 from analysis.data.networks.reading import training
+from analysis.overlays.expected import Expected
 from sweepkit.declarations.metrics import METRICS
 from sweepkit.store.store import Store
 from tests.store_rows import row

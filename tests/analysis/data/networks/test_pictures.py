@@ -32,6 +32,9 @@ def pictured(tmp_path_factory):
     return pictured_store(tmp_path_factory.mktemp("pictured"))
 
 
+WORDS = ("same", "different")
+
+
 def id_of(results, task, label):
     ((cell_id,),) = fetch(results, f"SELECT cell_id FROM cells WHERE task = '{task}' AND gamma_label = '{label}'")
     return cell_id
@@ -145,21 +148,21 @@ def test_one_large_weight_does_not_pale_the_others():
 
 
 def test_examples_in_grey_from_the_least_value_to_the_largest_or_in_colours():
-    grey = images(examples_chart(some(np.ones((2, 2, 2)), examples=np.array([[[-1.0, 0.0]], [[0.0, 1.0]]]))))
+    grey = images(examples_chart(some(np.ones((2, 2, 2)), examples=np.array([[[-1.0, 0.0]], [[0.0, 1.0]]])), WORDS))
     assert [sorted(set(one.ravel())) for one in grey] == [[0, 128], [128, 255]]
     colours = np.zeros((2, 2, 4, 3))
     colours[0, :, :, 1] = 1.0
-    first, second = images(examples_chart(some(np.ones((2, 2, 2)), examples=colours)))
+    first, second = images(examples_chart(some(np.ones((2, 2, 2)), examples=colours), WORDS))
     assert (first == [0, 255, 0]).all() and (second == 0).all()
-    ((_, rows),) = specs(examples_chart(some(np.ones((2, 2, 2)))), "text")
-    assert [row["label"] for row in rows or _inherited(examples_chart(some(np.ones((2, 2, 2)))))] == ["same", "different"]
+    ((_, rows),) = specs(examples_chart(some(np.ones((2, 2, 2))), WORDS), "text")
+    assert [row["label"] for row in rows or _inherited(examples_chart(some(np.ones((2, 2, 2))), WORDS))] == ["same", "different"]
     of_numbers = examples_chart(some(np.ones((2, 2, 2))), ("above 0", "0 or below"))
     assert [row["label"] for row in _inherited(of_numbers)] == ["above 0", "0 or below"]
 
 
 def test_no_examples_is_said():
     with pytest.raises(ValueError, match="no example inputs"):
-        examples_chart(some(np.ones((2, 2, 2)), examples=np.empty((0, 2, 2))))
+        examples_chart(some(np.ones((2, 2, 2)), examples=np.empty((0, 2, 2))), WORDS)
 
 
 @pytest.mark.parametrize("shape", [(6,), (2, 64), (4, 5, 3), (2, 3, 4, 2), (1, 5000)])

@@ -3,8 +3,8 @@
 import numpy as np
 import pandas as pd
 import pytest
+from sweepkit.studies.nam26.charts import along_chart, n_leading, spectra, spectrum_chart
 
-from analysis.charts.networks.richness import along_chart, n_leading, spectra, spectrum_chart
 from analysis.data.networks.listing import network
 from analysis.data.networks.reading import training
 from sweepkit.store.store import Store

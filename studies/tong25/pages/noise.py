@@ -2,8 +2,6 @@
 
 import pandas as pd
 import streamlit as st
-from sweepkit.studies.tong25.noise import BAYES, beside_bayes, noisy_settings
-from sweepkit.studies.tong25.theory.of_same_different import GENERALISING
 
 from analysis.charts.curves import Look, curves_chart, with_residuals
 from analysis.charts.explore import Choices
@@ -17,6 +15,9 @@ from app.shared import figure
 from app.styles import controls_above
 from app.theory import compute_later
 from sweepkit.stats import Interval
+
+from ..noise import BAYES, beside_bayes, noisy_settings
+from ..theory.of_same_different import GENERALISING
 
 AXES = ("L", "gamma_label", "sigma2")
 

@@ -6,11 +6,6 @@ from typing import Any
 
 import pandas as pd
 import streamlit as st
-from sweepkit.studies.rubin25.bound import MEASURE, OVER, scaling_of
-from sweepkit.studies.rubin25.overlaps import BOUND, PRIOR, Overlaps, by_chance, expected, overlap_chart, overlaps
-from sweepkit.studies.rubin25.phases import AS_PRIOR, MAPPED, Mapped, measured_sizes, pattern_table, phase_chart, phase_map
-from sweepkit.studies.rubin25.theory.gaussian_process import lazy_alignment, less_lazy
-from sweepkit.studies.rubin25.theory.large_deviation import OUTLIER, Scaling
 
 from analysis.data.choosing import matching
 from analysis.data.networks.reading import networks
@@ -25,6 +20,12 @@ from app.setting_boxes import fixed
 from app.shared import figure, links, remembered
 from sweepkit.console.commands import sweep_command
 from sweepkit.console.words import counted
+
+from ..bound import MEASURE, OVER, scaling_of
+from ..overlaps import BOUND, PRIOR, Overlaps, by_chance, expected, overlap_chart, overlaps
+from ..phases import AS_PRIOR, MAPPED, Mapped, measured_sizes, pattern_table, phase_chart, phase_map
+from ..theory.gaussian_process import lazy_alignment, less_lazy
+from ..theory.large_deviation import OUTLIER, Scaling
 
 COUNTS, ALIGNMENT = ("n_specialised_1", "n_specialised_2"), "alignment_f"
 AXES = ("d", "width", "P")

@@ -7,10 +7,9 @@ from typing import Any, NamedTuple
 import pandas as pd
 import streamlit as st
 
-from analysis.charts.networks.richness import along_chart, n_leading, spectra, spectra_sql, spectrum_chart
 from analysis.data.choosing import axes_of, measures_of
 from analysis.data.keys import captioned, spoken, title_of, value_of
-from analysis.data.measures import LAZINESS, MEANINGS, measures
+from analysis.data.measures import MEANINGS, measures
 from analysis.data.networks.listing import network
 from analysis.data.networks.reading import MOST_SEEDS, Networks, networks, training, training_sql
 from analysis.data.networks.saved import beside_in_one, measured_of
@@ -27,6 +26,9 @@ from app.styles import controls, is_narrow
 from sweepkit.console.words import listed
 from sweepkit.declarations.evaluations import EVEN
 
+from ..charts import along_chart, n_leading, spectra, spectra_sql, spectrum_chart
+
+D_LR = "d_lr"
 ALONE, BESIDE = 620, 330
 """Width of a panel in pixels, alone and beside another."""
 
@@ -186,7 +188,7 @@ def _look_on(results: str, selection: Selection, cell_id: str) -> None:
     """Links to D_LR over a key, if some key has two values, and to the network on page Structure."""
     if not links:
         return
-    points = grouped(results, selection, LAZINESS) if LAZINESS in remembered(measures_of, results, selection) else None
+    points = grouped(results, selection, D_LR) if D_LR in remembered(measures_of, results, selection) else None
     if points is not None and (numbers := axes_of(points).numbers):
         x = title_of("gamma" if "gamma" in numbers else numbers[0], task_of(points.frame), points.declared)
         measure = points.measure.title

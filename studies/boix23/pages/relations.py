@@ -3,10 +3,8 @@
 from typing import Any
 
 import streamlit as st
-from sweepkit.studies.boix23.by_network import DECLARED, KINDS, LEVEL, OVER, SERIES, ByNetwork, by_network, caption, of_task
 
 from analysis.charts.curves import Look, curves_chart
-from analysis.data.paper import TEMPLATE_TASKS
 from analysis.data.points import Points, averaged, numeric_keys
 from analysis.data.questions import asked_of
 from analysis.data.selection import axes
@@ -23,7 +21,10 @@ from app.styles import controls_above
 from app.theory import compute_later
 from sweepkit.declarations.metrics import STATISTICS
 
-FIRST = {"task": TEMPLATE_TASKS[0], "template": "aba/abb"}
+from ..by_network import DECLARED, KINDS, LEVEL, OVER, SERIES, ByNetwork, by_network, caption, of_task
+
+TASKS = ("template", "symbolic_template")
+FIRST = {"task": TASKS[0], "template": "aba/abb"}
 """The choices to begin with, if they are there."""
 MEASURES = ("test_mse", "picked_test_acc")
 """The measures of [Boix23], which stand first."""
@@ -39,7 +40,7 @@ def show(results: str) -> None:
         selection = sweep_choice(results)
         for key, title in (("task", "Task"), ("template", "Template")):
             known = remembered(axes, results, selection).get(key, [])
-            values = [value for value in known if value in TEMPLATE_TASKS] if key == "task" else known
+            values = [value for value in known if value in TASKS] if key == "task" else known
             if not values:
                 nothing_yet(results, "relations", NEEDED)
                 return
