@@ -5,6 +5,7 @@ MathML is drawn by every browser of 2023 and later, so the site loads no script 
 
 import html
 import importlib
+import inspect
 import re
 import sys
 from collections.abc import Iterable, Iterator
@@ -19,6 +20,7 @@ from mkdocs.exceptions import PluginError
 from mkdocs.structure.files import File, Files
 from mkdocs.utils import get_relative_url
 
+from analysis.claims.kinds import KINDS
 from analysis.figures.registry import FIGURES, figures_of
 from analysis.studies.loading import load, studies
 from sweepkit.console.escaping import escaped
@@ -36,6 +38,7 @@ ENTRY_POINT = "sweep"
 def on_files(files: Files, config: Any) -> Files:
     """Add the pages that are made from the code."""
     made = {"reference/commands.md": commands_page(), "reference/figures.md": figures_page(), "science/laws.md": laws_page()}
+    made["reference/claims.md"] = claims_page()
     for path, text in made.items():
         if stub := files.get_file_from_path(path):  # what the repository shows at this place
             files.remove(stub)
@@ -143,6 +146,25 @@ def figures_page() -> str:
         comment = re.match(r"(?:#.*\n)*", text)
         about = " ".join(line.lstrip("# ") for line in (comment[0] if comment else "").splitlines())
         lines.append(f"| `{path.relative_to(ROOT)}` | `{read_yaml(path)['sweep']}` | {escaped(' '.join(about.split()))} |")
+    return "\n".join([*lines, ""])
+
+
+def claims_page() -> str:
+    """Every kind of measurement that a claim may name, with its arguments."""
+    lines = [
+        "# Measurements of claims",
+        "",
+        "Made from the functions themselves. [A statement](../howto/claims.md) names one by `kind` and gives its arguments;",
+        "those in brackets may be left out.",
+        "",
+        "| kind | arguments | measures |",
+        "|---|---|---|",
+    ]
+    for name, function in sorted(KINDS.items()):
+        given = [one for one in inspect.signature(function).parameters.values() if one.name != "results"]
+        told = ", ".join(f"`{one.name}`" if one.default is one.empty else f"[`{one.name}`]" for one in given)
+        says = " ".join((inspect.getdoc(function) or "").split("\n\n")[0].split())
+        lines.append(f"| `{name}` | {told} | {escaped(says)} |")
     return "\n".join([*lines, ""])
 
 

@@ -111,9 +111,9 @@ def _along_training(
     sizes = [key for key in ("test_size",) if key in grid_keys(results)]
     same = {key: frame[key].dropna().iloc[0] for key in points.keys if key not in axes and frame[key].nunique() == 1}
     fixed = {key: (same | setting)[key] for key in captioned(same | setting, points.declared)}
-    found = along(
-        results, chosen, metric, look, list(dict.fromkeys([*with_gamma(axes), *sizes])), fixed, asked.centre, asked.intervals
-    )
+    whole = same | setting if asked.theory else None
+    columns = list(dict.fromkeys([*with_gamma(axes), *sizes]))
+    found = along(results, chosen, metric, look, columns, fixed, asked.centre, asked.intervals, whole)
     if found is None:
         raise ResultsError(f"no finite value of {name} along training")
     return Answer(found, metric, look)

@@ -1,6 +1,6 @@
-"""Names that a study's files import: `Study`, `Along` and `Case` for study.py; `theory` and `Estimate` for theory.py; `Figure`,
-`Drawn` and `Missing` for figures.py; `kind`, `Measured` and `NotMeasured` for kinds.py. All but the first three are imported when
-they are asked for: study.py is light."""
+"""Names that a study's files import: `Study`, `Along`, `Case` and `Page` for study.py; `theory` and `Estimate` for theory.py;
+`Figure`, `Drawn` and `Missing` for figures.py; `kind`, `networks`, `Measured` and `NotMeasured` for kinds.py. All but the first
+four are imported when they are asked for: study.py is light."""
 
 from importlib import import_module
 from os import PathLike
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from analysis.claims.kinds.declared import kind as kind
+    from analysis.claims.networks_used import networks as networks
     from analysis.claims.verdict import Measured as Measured
     from analysis.claims.verdict import NotMeasured as NotMeasured
     from analysis.figures.drawn import Drawn as Drawn
@@ -30,7 +31,8 @@ if TYPE_CHECKING:
 
 _HOMES = {
     "theory": "overlays.declared", "Estimate": "theory.estimate", "kind": "claims.kinds.declared", "Measured": "claims.verdict",
-    "NotMeasured": "claims.verdict", "Figure": "figures.drawn", "Drawn": "figures.drawn", "Missing": "figures.drawn",
+    "NotMeasured": "claims.verdict", "networks": "claims.networks_used",
+    "Figure": "figures.drawn", "Drawn": "figures.drawn", "Missing": "figures.drawn",
 }  # fmt: skip
 
 

@@ -27,7 +27,13 @@ networks of all `seed`s then see; only their weights differ.
 ## Tasks
 """
 
-_OF_PARTS = {"Trainings": ("A task may set other defaults: the line below its table has them.", "")}
+_OF_PARTS = {
+    "Trainings": (
+        """A task may set other defaults: the line below its table has them. The loss mse is the mean of (f - y)^2, without 1/2, summed
+over the components of y; gradients are those of this loss.""",
+        "",
+    )
+}
 _OF_METRICS = """Under gradient descent the training loss and accuracy of an evaluation are means over the steps since the one
 before, each step before its update. Test metrics are of fresh test examples."""
 _DERIVED = """Charts, figures, tables of `Results` and claims also take these. They are computed from columns of `cells` and are

@@ -14,7 +14,8 @@ from analysis.data.networks.evaluations import STEP, in_order_along
 from analysis.data.parts import with_parts
 from analysis.data.points import averaged, described, in_order, with_intervals
 from analysis.data.selection import Selection, Value, finite, statistics_sql
-from sweepkit.console.words import counted
+from analysis.overlays import overlays
+from sweepkit.console.words import counted, listed
 from sweepkit.declarations.columns import Key, Metric
 from sweepkit.declarations.metrics import STATISTICS
 from sweepkit.stats import LEAST_MEDIAN
@@ -77,12 +78,14 @@ def along(
     setting: Mapping[str, Value],
     centre: str = "mean",
     intervals: bool = True,
+    with_theory: Mapping[str, Any] | None = None,
 ) -> Explored | None:
     """The chart of a metric along training for the networks of a selection, in which only the keys of `look` and the seed
     vary; None if no curve was saved.
 
     keys: those of the networks, all of which have one value in each curve; setting: the values to name in the caption. Of many
-    curves and panels, some are shown.
+    curves and panels, some are shown. with_theory: the values of all other keys, for theories whose arguments include `step`;
+    None draws no theory.
     """
     axes = [key for key in (look.colour, look.facet) if key]
     frame, sql = groups_along(results, selection, metric, keys)
@@ -99,9 +102,14 @@ def along(
     n = int(data.groupby([*keys], dropna=False)["n"].max().sum())
     parts = [described(setting), averaged(data, centre, intervals), counted(n, "network"), *fewer, *fewer_curves]
     table = data[[*keys, STEP, *STATISTICS]].drop(columns="diverged")
-    chart = curves_chart(drawn, metric, look, centre=centre)
+    theory = None
+    if with_theory is not None:
+        whole = drawn.assign(**{key: value for key, value in with_theory.items() if key not in drawn})
+        theory = overlays.curves(whole, metric.name, STEP, [look.facet] if look.facet else [])
+        parts += [f"dashed: {listed(theory['theory'].unique())} at each step"] if len(theory) else []
+    chart = curves_chart(drawn, metric, look, theory, centre=centre)
     caption = "; ".join(part for part in parts if part) + "."
-    return Explored(chart, table, caption, [], sql, Layers(drawn, None, None, None), selection)
+    return Explored(chart, table, caption, [], sql, Layers(drawn, theory, None, None), selection)
 
 
 def _some(frame: pd.DataFrame, key: str | None, most: int) -> tuple[pd.DataFrame, list[str]]:

@@ -24,7 +24,7 @@ from sweepkit.console.yaml_lines import read_yaml
 from sweepkit.declarations.metrics import METRICS
 from sweepkit.shipped import grid_file, grid_path
 from sweepkit.store.views import declared
-from sweepkit.studies import folders
+from sweepkit.studies import StudyError, folders, leave_out
 
 _ALONG = frozenset(name for name, metric in METRICS.items() if metric.per == "evaluation")
 """The metrics along training that every store has."""
@@ -37,31 +37,39 @@ def load_claims(*paths: Path, known_measures: Collection[str] = MEASURES, study:
     known_measures: the measures of the store that the claims are checked on; by default those that every store has. study: the
     entries of this study alone.
     """
-    claims = [claim for claim in read_claims(*paths) if study in (None, claim.study)]
+    claims, left_out = [claim for claim in read_claims(*paths) if study in (None, claim.study)], set()
     for claim in claims:
-        if claim.not_measured:
-            continue
-        if claim.study and claim.grid and not (grid_file(claim.grid) or Path(claim.grid).is_file()):
-            there = [file.stem for file in sorted((folders()[claim.study] / "grids").glob("*.yaml"))]
-            raise ValueError(
-                f"claim {claim.id}: no grid {claim.grid!r}{nearest(claim.grid, there) or ';'} there are {listed(there)}"
-            )
-        arguments = dict(claim.measure)
-        kind = arguments.pop("kind", None)
         try:
-            if kind not in KINDS:
-                raise ValueError(f"unknown kind {kind!r}; there are {', '.join(KINDS)}")
-            inspect.signature(KINDS[kind]).bind("", **arguments)
-            known = _ALONG if is_along(arguments) else known_measures
-            named = [] if claim.on_request else [("measure", name, known) for name in measures_of(arguments)]
-            for what, names in (("theory", {theory.name for theory in THEORIES.values()}), ("quantity", QUANTITIES)):
-                named += [(what, arguments[what], names)] if what in arguments else []
-            for what, name, legal in named:
-                if name not in legal:
-                    raise ValueError(f"unknown {what} {name!r}; there are {', '.join(sorted(legal))}")
-        except (TypeError, ValueError) as error:
-            raise ValueError(f"claim {claim.id}: measure: {error}") from error
-    return claims
+            _check_measure(claim, known_measures)
+        except ValueError as error:
+            if not claim.study:
+                raise
+            leave_out(folders()[claim.study], StudyError(str(error)))
+            left_out.add(claim.study)
+    return [claim for claim in claims if claim.study not in left_out]
+
+
+def _check_measure(claim: Claim, known_measures: Collection[str]) -> None:
+    if claim.not_measured:
+        return
+    if claim.study and claim.grid and not (grid_file(claim.grid) or Path(claim.grid).is_file()):
+        there = [file.stem for file in sorted((folders()[claim.study] / "grids").glob("*.yaml"))]
+        raise ValueError(f"claim {claim.id}: no grid {claim.grid!r}{nearest(claim.grid, there) or ';'} there are {listed(there)}")
+    arguments = dict(claim.measure)
+    kind = arguments.pop("kind", None)
+    try:
+        if kind not in KINDS:
+            raise ValueError(f"unknown kind {kind!r}; there are {', '.join(KINDS)}")
+        inspect.signature(KINDS[kind]).bind("", **arguments)
+        known = _ALONG if is_along(arguments) else known_measures
+        named = [] if claim.on_request else [("measure", name, known) for name in measures_of(arguments)]
+        for what, names in (("theory", {theory.name for theory in THEORIES.values()}), ("quantity", QUANTITIES)):
+            named += [(what, arguments[what], names)] if what in arguments else []
+        for what, name, legal in named:
+            if name not in legal:
+                raise ValueError(f"unknown {what} {name!r}; there are {', '.join(sorted(legal))}")
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"claim {claim.id}: measure: {error}") from error
 
 
 def check(results: str, claims: Iterable[Claim] | None = None) -> list[Checked]:

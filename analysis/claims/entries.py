@@ -15,6 +15,7 @@ from sweepkit.console.commands import name_here
 from sweepkit.console.words import pydantic_reason
 from sweepkit.console.yaml_lines import read_yaml
 from sweepkit.shipped import ROOT
+from sweepkit.studies import StudyError, folders, leave_out
 
 
 def claims_files() -> dict[Path, str]:
@@ -143,7 +144,14 @@ def read_claims(*paths: Path) -> list[Claim]:
     An entry with `for` stands once for each set of its values. ValueError with the entry's id for a mistake.
     """
     files = dict.fromkeys(paths, "") if paths else claims_files()
-    claims = [claim for path, study in files.items() for claim in _entries(path, study)]
+    claims: list[Claim] = []
+    for path, study in files.items():
+        try:
+            claims += _entries(path, study)
+        except ValueError as error:
+            if not study:
+                raise
+            leave_out(folders()[study], StudyError(str(error)))
     counts = Counter(claim.id for claim in claims)
     if twice := sorted(name for name, n in counts.items() if n > 1):
         raise ValueError(f"{', '.join(map(_named, files))}: ids used twice: {', '.join(twice)}")

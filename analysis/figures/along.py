@@ -25,7 +25,7 @@ from sweepkit.stats import power_law
 from sweepkit.store.views import declared
 from sweepkit.studies import FILE, StudyError
 
-SERIES, X, T = "series", "x", "t"
+SERIES, X, T, THEORY = "series", "x", "t", "theory"
 SAMPLED = 64
 """Most steps between two evaluations over which theory is averaged."""
 FINE = 100
@@ -66,11 +66,14 @@ def _draw(along: Along, theories: dict[str, Callable[..., Any]], results: str, s
     if not held:
         return Missing(f"no networks of its cases: {'; '.join(case.title for case in along.cases)}")
     frame = pd.concat([_measured(results, along, metric, one) for one in held], ignore_index=True)
-    lines = [
-        _theory(along, one, frame[frame[CASE] == one.case.title], theories[one.case.theory]) for one in held if one.case.theory
-    ]
-    theory = pd.concat(lines, ignore_index=True) if lines else pd.DataFrame(columns=[CASE, SERIES, X, "mean"])
-    caption = _caption(along, held, frame, bool(lines))
+    lines = [pd.DataFrame(columns=[CASE, SERIES, X, "mean"])]
+    for one in held:
+        if one.case.theory:
+            line, at_points = _theory(along, one, frame[frame[CASE] == one.case.title], theories[one.case.theory])
+            lines.append(line)
+            frame.loc[at_points.index, THEORY] = at_points
+    theory = pd.concat([line for line in lines if len(line)] or lines, ignore_index=True)
+    caption = _caption(along, held, frame, len(theory) > 0)
     return Drawn(_chart(along, metric, frame, theory, known), frame, caption, ";\n\n".join(one.sql for one in held))
 
 
@@ -109,23 +112,24 @@ def _is_mean_since(along: Along) -> bool:
     return along.is_along_training and along.metric in ("train_loss", "train_acc")
 
 
-def _theory(along: Along, one: Found, frame: pd.DataFrame, function: Callable[..., Any]) -> pd.DataFrame:
-    """The theory of a case: a curve for each series, once where the theory does not tell them apart."""
+def _theory(
+    along: Along, one: Found, frame: pd.DataFrame, function: Callable[..., Any]
+) -> tuple[pd.DataFrame, "pd.Series[float]"]:
+    """The theory of a case: a curve for each series, once where it does not tell them apart; and its value at each point."""
     names = list(inspect.signature(function).parameters)
     drawn: dict[Any, tuple[Any, Any]] = {}
-    parts = []
+    parts, at_points = [], []
     for series, of in frame.groupby(SERIES, sort=False):
         row = of.iloc[0]
         held = [key for key in names if key in one.case.axes and key != along.x]
         fixed = {key: one.case.where[key] for key in names if key in one.case.where} | {key: row[key] for key in held}
         key = (*fixed.items(), *of[X], *of.get(STEP, ()))
-        if key in drawn:
-            continue
-        drawn[key] = (
-            _along_training(along, of, function, fixed) if along.is_along_training else _over_key(along, of, function, fixed)
-        )
-        parts.append(pd.DataFrame({CASE: one.case.title, SERIES: series, X: drawn[key][0], "mean": drawn[key][1]}))
-    return pd.concat(parts, ignore_index=True)
+        if key not in drawn:
+            drawn[key] = (_along_training if along.is_along_training else _over_key)(along, of, function, fixed)
+            parts.append(pd.DataFrame({CASE: one.case.title, SERIES: series, X: drawn[key][0], "mean": drawn[key][1]}))
+        said = dict(zip(*drawn[key], strict=True))
+        at_points.append(of[X].map(lambda x, said=said: said.get(x)))
+    return pd.concat(parts, ignore_index=True), pd.concat(at_points).astype(float)
 
 
 def _along_training(along: Along, frame: pd.DataFrame, function: Callable[..., Any], fixed: dict[str, Any]) -> tuple[Any, Any]:
@@ -152,7 +156,8 @@ def _over_key(along: Along, frame: pd.DataFrame, function: Callable[..., Any], f
     low, high = float(frame[X].min()), float(frame[X].max())
     xs = np.geomspace(low, high, FINE) if low > 0 else np.linspace(low, high, FINE)
     if pd.api.types.is_integer_dtype(frame[X]):
-        xs = np.unique(np.round(xs).astype(int))
+        xs = np.round(xs).astype(int)
+    xs = np.union1d(xs, frame[X])
     return xs, [float(function(**fixed, **{along.x: x.item()})) for x in xs]
 
 

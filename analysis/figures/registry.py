@@ -6,7 +6,7 @@ from analysis.figures.along import figure_of
 from analysis.figures.drawn import Drawn, Figure, Missing
 from analysis.studies.declared import Declared
 from analysis.studies.gathered import Gathered
-from analysis.studies.loading import part, studies
+from analysis.studies.loading import of_each, part
 from sweepkit.store.searches import Question
 from sweepkit.studies import StudyError
 
@@ -21,17 +21,20 @@ def figures_of(study: Declared) -> list[Figure]:
 
 
 def _all() -> dict[str, Figure]:
-    found: dict[str, Figure] = {}
-    every = [(one, study.name) for study in studies() for one in figures_of(study)]
     names = {name.lower() for name in RESERVED}
-    for one, study in every:
-        if one.name.lower() in names:
-            raise StudyError(f"study {study}: figure {one.name!r} is there already: give it another name")
-        names.add(one.name.lower())
-    numbered = sorted((one for one, _ in every if one.is_numbered), key=lambda one: one.name)
-    for one in (*numbered, *(one for one, _ in every)):
-        found[one.name] = one
-    return found
+
+    def gather(study: Declared) -> list[Figure]:
+        own = figures_of(study)
+        mine = [one.name.lower() for one in own]
+        for i, name in enumerate(mine):
+            if name in names or name in mine[:i]:
+                raise StudyError(f"study {study.name}: figure {own[i].name!r} is there already: give it another name")
+        names.update(mine)
+        return own
+
+    every = [one for _, own in of_each(gather) for one in own]
+    numbered = sorted((one for one in every if one.is_numbered), key=lambda one: one.name)
+    return {one.name: one for one in (*numbered, *every)}
 
 
 RESERVED = ("curve", "map")

@@ -6,7 +6,7 @@ from analysis.overlays.declared import DECLARED
 from analysis.overlays.theory import Theory
 from analysis.studies.declared import Declared
 from analysis.studies.gathered import Gathered
-from analysis.studies.loading import part, studies
+from analysis.studies.loading import of_each, part
 from sweepkit.studies import StudyError
 
 
@@ -21,14 +21,19 @@ def theories_of(study: Declared) -> list[Theory]:
 def _all() -> dict[str, Theory]:
     found: dict[str, Theory] = {}
     of: dict[tuple[str, str], Theory] = {}
-    for theory in (one for study in studies() for one in theories_of(study)):
-        for measure in theory.measures:
-            other = of.setdefault((theory.name, measure), theory)
-            if other is not theory:
-                raise StudyError(
-                    f"study {theory.study}: theory {theory.name!r} of {measure} is there twice: give it another name"
-                )
-        found[theory.id] = theory
+
+    def gather(study: Declared) -> None:
+        theories = theories_of(study)
+        named = [((one.name, measure), one) for one in theories for measure in one.measures]
+        for (name, measure), one in named:
+            if of.setdefault((name, measure), one) is not one:
+                for key, other in named:
+                    if of.get(key) is other:
+                        del of[key]
+                raise StudyError(f"study {study.name}: theory {name!r} of {measure} is there twice: give it another name")
+        found.update({one.id: one for one in theories})
+
+    of_each(gather)
     return found
 
 

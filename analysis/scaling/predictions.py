@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from analysis.studies.loading import part, studies
+from analysis.studies.loading import of_each, part
 from sweepkit.stats import Interval
 
 
@@ -44,7 +44,8 @@ class AtSizes(NamedTuple):
 
 def _of_studies(name: str) -> list[Any]:
     """All that the studies list under this name in their modules `predictions`."""
-    return [one for study in studies() for one in getattr(part(study.folder, "predictions"), name, ())]
+    found = of_each(lambda study: getattr(part(study.folder, "predictions"), name, ()))
+    return [one for _, of_study in found for one in of_study]
 
 
 def predicted(over: str, against: str, values: Mapping[str, Any]) -> Prediction | None:

@@ -1,11 +1,13 @@
 """Studies loaded from their folders: the project's, those of installed packages, and those that a person names."""
 
 import traceback
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from functools import cache
 from importlib import import_module
 from pathlib import Path
 from types import ModuleType
+from typing import TypeVar
 
 from pydantic import ValidationError
 
@@ -13,8 +15,10 @@ from analysis.studies.declared import Declared
 from sweepkit import studies as known
 from sweepkit.console.cache import digest
 from sweepkit.console.words import listed, nearest, pydantic_reason
-from sweepkit.studies import FILE, StudyError, add, folders
+from sweepkit.studies import FILE, StudyError, add, folders, leave_out
 
+S = TypeVar("S", Declared, Path)
+T = TypeVar("T")
 STUDY_FILE = FILE.removesuffix(".py")
 
 
@@ -31,7 +35,23 @@ def load(name_or_folder: str | Path) -> Declared:
 
 def studies() -> list[Declared]:
     """All studies that are known here, in the order of lists."""
-    return sorted(map(_declared, folders().values()), key=lambda study: (study.order, study.name))
+    found = [study for _, study in _whole(folders().values(), _declared)]
+    return sorted(found, key=lambda study: (study.order, study.name))
+
+
+def of_each(gather: Callable[[Declared], T]) -> list[tuple[Declared, T]]:
+    """What `gather` finds in each study. One with a mistake that no person named here is left out, and told once."""
+    return _whole(studies(), gather)
+
+
+def _whole(each: Iterable[S], gather: Callable[[S], T]) -> list[tuple[S, T]]:
+    found = []
+    for one in each:
+        try:
+            found.append((one, gather(one)))
+        except StudyError as error:
+            leave_out(one.folder if isinstance(one, Declared) else one, error)
+    return found
 
 
 @cache

@@ -42,14 +42,35 @@ def folders() -> Mapping[str, Path]:
 def _folders(named: str) -> Mapping[str, Path]:
     found = {file.parent.name: file.parent for file in sorted(OURS.glob(f"*/{FILE}"))}
     for folder in (*_installed(), *_split(named)):
-        _check(folder, found)
-        found[folder.name] = folder
+        try:
+            _check(folder, found)
+        except StudyError as error:
+            leave_out(folder, error)
+        else:
+            found[folder.name] = folder
     return MappingProxyType(found)
+
+
+def leave_out(folder: Path, error: StudyError) -> None:
+    """Tell once what is wrong with a study that only an environment variable or an installed package names: all else goes on
+    without it. Raise the error if it is of the project, or if a person named it here."""
+    if folder in _NAMED or folder.parent == OURS:
+        raise error
+    if folder not in _LEFT_OUT:
+        from sweepkit.console.terminal import complain
+
+        complain(f"study {folder.name} is left out: {error}")
+    _LEFT_OUT.add(folder)
+
+
+_NAMED: set[Path] = set()
+_LEFT_OUT: set[Path] = set()
 
 
 def add(folder: str | os.PathLike[str]) -> str:
     """Let this folder be known as a study, here and in processes started from now on; its name. StudyError if it is none."""
     path = Path(folder).resolve()
+    _NAMED.add(path)
     known = folders()
     _check(path, known)
     if known.get(path.name) != path:

@@ -27,8 +27,9 @@ from analysis.claims.kinds.pictured import extremes
 from analysis.claims.kinds.ratios import ratio_to_theory
 from analysis.claims.kinds.times import time_exponent
 from analysis.claims.verdict import Measured, NotMeasured
+from analysis.studies.declared import Declared
 from analysis.studies.gathered import Gathered
-from analysis.studies.loading import part, studies
+from analysis.studies.loading import of_each, part
 from sweepkit.studies import StudyError
 
 _OF_ANY: tuple[Callable[..., Measured | NotMeasured], ...] = (
@@ -41,11 +42,16 @@ _OF_ANY: tuple[Callable[..., Measured | NotMeasured], ...] = (
 
 def _all() -> dict[str, Callable[..., Measured | NotMeasured]]:
     found = {function.__name__: function for function in _OF_ANY}
-    for study in studies():
+
+    def gather(study: Declared) -> None:
         module = part(study.folder, "kinds")
-        for function in [value for value in vars(module).values() if is_kind(value)] if module else []:
-            if found.setdefault(function.__name__, function) is not function:
-                raise StudyError(f"study {study.name}: kind {function.__name__!r} is there already: give it another name")
+        own = {value.__name__: value for value in vars(module).values() if is_kind(value)} if module else {}
+        for name, function in own.items():
+            if found.get(name, function) is not function:
+                raise StudyError(f"study {study.name}: kind {name!r} is there already: give it another name")
+        found.update(own)
+
+    of_each(gather)
     return found
 
 

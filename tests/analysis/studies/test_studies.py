@@ -26,7 +26,7 @@ from analysis.overlays.overlays import beside
 from analysis.overlays.registry import THEORIES
 from analysis.overlays.unheard import unheard
 from analysis.studies import loading
-from analysis.study import Along, Case, theory
+from analysis.study import Along, Case, NotMeasured, theory
 from analysis.theory.cache import is_kept, kept
 from sweepkit.console.commands import STUDIES
 from sweepkit.shipped import ROOT, grid_file
@@ -192,6 +192,48 @@ def test_what_is_wrong_with_its_other_files_is_told(tmp_path, files, said, reque
     with pytest.raises(StudyError) as told:
         list(THEORIES), list(KINDS), list(FIGURES)
     assert said in str(told.value), told.value
+
+
+@pytest.mark.parametrize(
+    "files",
+    [{"study.py": "x = (\n"}, {"theory.py": "1 / 0"}, {"kinds.py": "1 / 0"}, {"figures.py": "1 / 0"}, {"claims.yaml": "a: 1"},
+     {"claims.yaml": CLAIMS.replace("kind_of_", "no_kind_of_")}],
+)  # fmt: skip
+def test_a_broken_study_that_only_the_environment_names_is_left_out_and_told_once(tmp_path, monkeypatch, capfd, files, request):
+    folder = made(tmp_path / f"broken{request.node.callspec.indices['files']}", **files)
+    monkeypatch.setenv(STUDIES, str(folder))
+    for _ in range(2):
+        assert len(list(THEORIES)) > 10 and len(list(KINDS)) > 10 and len(list(FIGURES)) > 10 and len(load_claims()) > 10
+    told = capfd.readouterr().err
+    assert told.count("is left out") == 1 and folder.name in told
+    with pytest.raises((StudyError, ValueError)):
+        Study.load(folder), list(THEORIES), list(KINDS), list(FIGURES), load_claims(study=folder.name)
+
+
+def test_the_kind_on_the_page_about_studies_measures(measured):
+    page = (ROOT / "docs/howto/studies.md").read_text()
+    held = {}
+    exec(next(block for block in re.findall(r"```python\n(.*?)```", page, re.DOTALL) if "@kind" in block), held)
+    found = held["share_above"](measured, "best_test_acc", 0.5, {"task": "same_different", "L": 3, "d": 64})
+    assert 0 < found.interval.value <= 1 and "network" in found.what
+    assert isinstance(held["share_above"](measured, "best_test_acc", 0.5, {"task": "parity2"}), NotMeasured)
+
+
+def test_a_folder_that_the_environment_names_and_that_is_not_there_stops_nothing(tmp_path, monkeypatch, capfd):
+    monkeypatch.setenv(STUDIES, str(tmp_path / "gone"))
+    assert "gone" not in folders() and len(loading.studies()) > 10
+    assert "study gone is left out: no folder" in capfd.readouterr().err
+
+
+def test_a_theory_of_the_step_is_drawn_along_training(measured):
+    @theory("falls", metric="test_acc", of={"task": "same_different"})
+    def falls(step, width):
+        return 1 - 0.1 / (1 + step / width)
+
+    chart = Results(measured).plot("step", "test_acc", by="gamma", sweep="measured", where={"L": 3, "d": 64}, theory=[falls])
+    assert "dashed: falls at each step" in chart.to_dict()["description"]
+    alone = Results(measured).plot("step", "test_acc", by="gamma", sweep="measured", where={"L": 3, "d": 64}, theory=False)
+    assert "dashed" not in alone.to_dict()["description"]
 
 
 def test_a_name_that_is_no_study_tells_the_nearest():
@@ -414,5 +456,6 @@ def test_a_curve_for_each_series_whose_evaluations_differ():
         }
     )
     one = SimpleNamespace(case=Case("case", {}, axes=("base_lr",), theory="flow"))
-    lines = _theory(figure, one, frame, lambda t: np.exp(-t))
+    lines, at_points = _theory(figure, one, frame, lambda t: np.exp(-t))
     assert list(lines.groupby("series").size().items()) == [("a", 2), ("b", 2)]  # c is as a
+    assert list(at_points) == list(at_points[:4]) + list(at_points[:2]) and at_points.notna().all()
