@@ -11,6 +11,7 @@ import streamlit as st
 
 from analysis.data.progress.coverage import sweeps
 from analysis.data.source import QueryError, ResultsError, state
+from analysis.studies.loading import renew
 from app.downloads import may_run_again
 from app.styles import fit_screen, is_dark, is_narrow
 from app.theory import theories_known
@@ -110,7 +111,18 @@ def look(results: str) -> str:
 
 
 def _moment(results: str) -> tuple[str, int]:
-    return state(results), theories_known() + sum(n_done() for n_done in watched.values())
+    n = renew()
+    if n != _renewals[-1]:
+        _renewals.append(n)
+        _remembered.cache_clear()
+        for forget in renewing:
+            forget()
+    return state(results), n + theories_known() + sum(n_done() for n_done in watched.values())
+
+
+renewing: list[Callable[[], None]] = []
+"""What forgets on this server what it knows of studies, for when a file of one has changed."""
+_renewals = [0]
 
 
 @st.fragment(run_every=REFRESH_S)

@@ -3,7 +3,7 @@
 import streamlit as st
 
 from analysis.claims.background_check import Following
-from app.shared import watched
+from app.shared import renewing, watched
 
 
 @st.cache_resource
@@ -16,4 +16,17 @@ def following(results: str) -> Following:
         return found.n_done
 
     watched["claims"] = n_done
+    _followed.append(found)
     return found
+
+
+_followed: list[Following] = []
+
+
+def _renew() -> None:
+    while _followed:
+        _followed.pop().end()
+    following.clear()
+
+
+renewing.append(_renew)

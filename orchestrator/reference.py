@@ -29,8 +29,8 @@ networks of all `seed`s then see; only their weights differ.
 
 _OF_PARTS = {
     "Trainings": (
-        """A task may set other defaults: the line below its table has them. The loss mse is the mean of (f - y)^2, without 1/2, summed
-over the components of y; gradients are those of this loss.""",
+        """A task may set other defaults: the line below its table has them. The loss mse is the mean of (f - y)^2, without 1/2,
+summed over the components of y; gradients are those of this loss.""",
         "",
     )
 }

@@ -3,6 +3,7 @@
 Claims that have networks are checked first.
 """
 
+from collections.abc import Sequence
 from concurrent.futures import Future
 from functools import partial
 from threading import Event, Lock, Thread
@@ -15,8 +16,9 @@ from analysis.claims.check import check, load_claims
 from analysis.claims.entries import Claim
 from analysis.claims.published import published
 from analysis.claims.verdict import Checked
-from analysis.claims.verdict_cache import recall, remember
+from analysis.claims.verdict_cache import judged_by, recall, remember
 from analysis.data.source import state
+from sweepkit.studies import is_ours
 
 PAUSE_S = 30.0
 """Least time between the end of one check and the start of the next: a running sweep changes the store every few seconds."""
@@ -60,6 +62,8 @@ class Following:
         self.waiting: Any = None
         """A token that a look brought before a check could start; None if there is none."""
         self.running: Future[None] | None = None
+        self.is_over = False
+        """Set by `end`."""
         self.lock, self.some = Lock(), Event()
 
     def look(self, token: Any, wait_s: float = 0.0) -> State:
@@ -87,6 +91,10 @@ class Following:
         with self.lock:
             return State([self.known[c.id] for c in self.claims if c.id in self.known], len(self.to_come), error)
 
+    def end(self) -> None:
+        """Check no further claims, and keep no more verdicts: a study has changed, and another one follows the store."""
+        self.is_over = True
+
     @property
     def took_s(self) -> float:
         """Seconds since the last check started."""
@@ -101,8 +109,11 @@ class Following:
         try:
             kept_at = monotonic()
             claims = [claim for claim in self.claims if claim.id in self.to_come]
+            claims.sort(key=lambda claim: is_ours(claim.study))  # those of a person's own studies first
             for claim in self.apart.compute(partial(likely_first, self.results, claims)):
-                (one,) = self.apart.compute(partial(check, self.results, [claim]))
+                (one,) = self.apart.compute(partial(_checked, self.results, [claim], [judged_by(claim)]))
+                if self.is_over:
+                    break
                 with self.lock:
                     self.known[one.claim.id] = one
                     self.to_come.discard(one.claim.id)
@@ -112,7 +123,7 @@ class Following:
                 if self.remembers and monotonic() >= kept_at + KEEP_S:
                     remember(self.results, self.token, self.known, self.to_come)
                     kept_at = monotonic()
-            if self.remembers:
+            if self.remembers and not self.is_over:
                 remember(self.results, self.token, self.known)
             error = None
         except Exception as raised:  # noqa: BLE001 - the page shows any error
@@ -121,3 +132,12 @@ class Following:
         self.ended_at = monotonic()
         end.set_exception(error) if error else end.set_result(None)
         self.some.set()
+
+
+def _checked(results: str, claims: Sequence[Claim], code: Sequence[str]) -> list[Checked]:
+    """The verdicts on these claims, in a process of its own. RuntimeError if that judges by other code than the process that
+    asks."""
+    for claim, known in zip(claims, code, strict=True):
+        if judged_by(claim) != known:
+            raise RuntimeError(f"the code that judges {claim.id} has changed since this check began")
+    return check(results, claims)

@@ -8,7 +8,6 @@ import os
 import pickle
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
-from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -50,7 +49,6 @@ def judged_by(claim: Claim) -> str:
     return digest([], CODE, said(claim), *(judging_digest(folders()[name]) for name in sorted(studies)))
 
 
-@cache
 def _studies_of(theory: str) -> frozenset[str]:
     return frozenset(one.study for one in THEORIES.values() if one.name == theory) if theory else frozenset()
 

@@ -7,7 +7,7 @@ from functools import cache
 from importlib import import_module
 from pathlib import Path
 from types import ModuleType
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from pydantic import ValidationError
 
@@ -15,7 +15,7 @@ from analysis.studies.declared import Declared
 from sweepkit import studies as known
 from sweepkit.console.cache import digest
 from sweepkit.console.words import listed, nearest, pydantic_reason
-from sweepkit.studies import FILE, StudyError, add, folders, leave_out
+from sweepkit.studies import FILE, OURS, StudyError, add, folders, forget, leave_out
 
 S = TypeVar("S", Declared, Path)
 T = TypeVar("T")
@@ -52,6 +52,30 @@ def _whole(each: Iterable[S], gather: Callable[[S], T]) -> list[tuple[S, T]]:
         except StudyError as error:
             leave_out(one.folder if isinstance(one, Declared) else one, error)
     return found
+
+
+def renew() -> int:
+    """Load studies anew that are no project's and whose files have changed, and say how often that was done: an app that runs for
+    days shows the theory and the statements as they are now."""
+    changed = [folder for folder in folders().values() if folder.parent != OURS and _moments.get(folder) != _moment(folder)]
+    for folder in changed:
+        if folder in _moments:
+            forget(folder)
+            for kept in (_declared, theory_digest, judging_digest):
+                kept.cache_clear()
+            _renewed.append(folder)
+        _moments[folder] = _moment(folder)
+    return len(_renewed)
+
+
+_moments: dict[Path, Any] = {}
+_renewed: list[Path] = []
+
+
+def _moment(folder: Path) -> Any:
+    """A value that differs once a file of a study does."""
+    files = [file for kind in ("*.py", "*.yaml", "*.md") for file in folder.rglob(kind)]
+    return sorted((str(file), file.stat().st_mtime_ns) for file in files)
 
 
 @cache

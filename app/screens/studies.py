@@ -23,7 +23,7 @@ from app.styles import is_dark, is_narrow
 from app.theory import compute_later
 from app.verdicts import following
 from sweepkit.console.words import counted, in_a_line
-from sweepkit.studies import StudyError
+from sweepkit.studies import StudyError, is_ours
 
 STUDY = "study"
 COLUMNS = 3
@@ -33,7 +33,7 @@ def show(results: str) -> None:
     """The page."""
     check_link(STUDY)
     try:
-        every = studies()
+        every = sorted(studies(), key=lambda study: is_ours(study.name))  # one's own first
     except StudyError as error:
         st.error(str(error))
         return

@@ -79,6 +79,21 @@ def add(folder: str | os.PathLike[str]) -> str:
     return path.name
 
 
+def is_ours(name: str) -> bool:
+    """Whether a study, or what belongs to none (`""`), is of the project."""
+    return not name or folders()[name].parent == OURS
+
+
+def forget(folder: Path) -> None:
+    """Let the modules of a study be imported anew, and all that is known of studies be gathered anew."""
+    name = f"{__name__}.{folder.name}"
+    for module in [module for module in sys.modules if module == name or module.startswith(f"{name}.")]:
+        del sys.modules[module]
+    _place(folder)
+    _LEFT_OUT.discard(folder)
+    _folders.cache_clear()
+
+
 @cache
 def _installed() -> tuple[Path, ...]:
     specs = [find_spec(entry.value) for entry in entry_points(group=GROUP)]

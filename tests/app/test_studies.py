@@ -31,17 +31,38 @@ def test_the_gallery_has_a_card_for_each_and_opens_one(page, small_results):
     assert any("cannot be drawn of these networks yet" in one.value for one in opened.caption)
 
 
-def test_a_users_own_stands_beside_them(page, small_results, tmp_path):
+@pytest.fixture
+def gallery_law(tmp_path):
+    """A study of a user's own, as `sweep study new` makes it."""
     shutil.copytree(ROOT / "examples/my_law", tmp_path / "gallery_law", ignore=shutil.ignore_patterns("__pycache__"))
     for file in (tmp_path / "gallery_law").rglob("*my_law*"):
         file.rename(file.with_name(file.name.replace("my_law", "gallery_law")))
     for file in (tmp_path / "gallery_law").rglob("*.*"):
         file.write_text(file.read_text().replace("my_law", "gallery_law").replace("MyLaw", "GalleryLaw"))
     add(tmp_path / "gallery_law")
+    return tmp_path / "gallery_law"
+
+
+def test_a_users_own_stands_beside_them(page, small_results, gallery_law):
     shown = page("studies", small_results, study="gallery_law")
     words = " ".join(one.value for one in shown.markdown)
     assert "span a random subspace" in words and "1 - P/d" in words
     assert any("run " in code.value and "gallery_law" in code.value for code in shown.code)
+
+
+def test_an_edit_of_ones_own_is_shown_by_a_running_app(page, small_results, gallery_law):
+    shown = page("studies", small_results, study="gallery_law")
+    readme, study = gallery_law / "README.md", (gallery_law / "study.py").read_text()
+    readme.write_text(readme.read_text().replace("span a random subspace", "span another subspace"))
+    (gallery_law / "study.py").write_text(study.replace("Least squares with few examples", "An edited title"))
+    shown.run()
+    assert "span another subspace" in " ".join(one.value for one in shown.markdown)
+    assert "An edited title" in [one.value for one in shown.subheader]
+    (gallery_law / "study.py").write_text("STUDY = (")
+    shown.run()
+    assert "study.py:1: not Python" in shown.error[0].value
+    (gallery_law / "study.py").write_text(study)
+    assert not shown.run().error
 
 
 def test_a_name_that_is_no_study_is_told(page, small_results):
