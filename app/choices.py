@@ -197,7 +197,7 @@ def nothing_yet(results: str, page: str, why: str) -> None:
             st.page_link(links[page], label=f"{PAGES[page][0]} of {sweep}", query_params={"sweep": sweep})
         return
     need = NEEDS[page]
-    st.info(f"Nothing to draw yet: {why}. `{need.grid}` trains some{f'; {need.others}' if need.others else ''}.")
+    st.info(f"Nothing to draw yet: {why}. The grid `{need.grid}` trains some{f'; {need.others}' if need.others else ''}.")
     st.code(sweep_command(need.grid, results), language="bash", wrap_lines=True)
 
 

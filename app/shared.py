@@ -121,7 +121,7 @@ def _moment(results: str) -> tuple[str, int]:
 
 
 renewing: list[Callable[[], None]] = []
-"""What forgets on this server what it knows of studies, for when a file of one has changed."""
+"""Functions that forget what this server knows of studies, for when a file of one has changed."""
 _renewals = [0]
 
 

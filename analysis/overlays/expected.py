@@ -1,4 +1,4 @@
-"""What the theory of all studies says of one network, by measure."""
+"""Values that the theory of all studies has for one network, by measure."""
 
 from collections.abc import Mapping
 from typing import Any, NamedTuple

@@ -101,7 +101,7 @@ class Theory:
     forget: Callable[[], None] = lambda: None
     """Forgets what this process remembers of `is_kept`, so that the next question asks the disk."""
     attained: Attained | None = None
-    """Of accuracies: the networks that should attain it, if any."""
+    """The networks that should attain it, if any; it is then of accuracies."""
     study: str = ""
     """The study that brings it."""
 

@@ -28,7 +28,7 @@ class AtSizes(NamedTuple):
     """A theory of thresholds without an exponent of its own: it gives the threshold of networks of exactly these sizes."""
 
     meaning: str
-    """What it is, for captions."""
+    """Words that explain it, for captions."""
     unit: str
     """Name of the unit in which curves collapse by it."""
     applies: Callable[[pd.DataFrame, str, str], bool]

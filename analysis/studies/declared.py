@@ -43,7 +43,7 @@ class Declared:
     levels: Mapping[str, float] = Field(default_factory=dict)
     """By metric, the level that tells where networks begin to learn, or have learnt."""
     meanings: Mapping[str, str] = Field(default_factory=dict)
-    """Of metrics on request, what their values mean, the main one first."""
+    """The meanings of the values of metrics on request, the main metric first."""
     evidence: tuple[str, ...] = ()
     """The sweeps whose networks are kept with the project: a grid, and the keys that thin it."""
     pictures: Mapping[str, tuple[str, ...]] = Field(default_factory=dict)

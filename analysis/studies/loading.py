@@ -40,7 +40,7 @@ def studies() -> list[Declared]:
 
 
 def of_each(gather: Callable[[Declared], T]) -> list[tuple[Declared, T]]:
-    """What `gather` finds in each study. One with a mistake that no person named here is left out, and told once."""
+    """Each study with what `gather` finds in it. One with a mistake that no person named here is left out, and told once."""
     return _whole(studies(), gather)
 
 

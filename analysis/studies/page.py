@@ -32,6 +32,6 @@ class Page:
     varying: tuple[str, ...] = ()
     """Keys that have at least two values among them, within one sweep and task."""
     saved: str = ""
-    """What they must have saved besides their numbers, such as `richness`."""
+    """The name of what they must have saved besides their numbers, such as `richness`."""
     others: str = ""
     """Words about further grids that train more."""
