@@ -5,13 +5,12 @@ import shlex
 from collections.abc import Collection, Iterable, Mapping
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 import pandas as pd
 
 from analysis.claims.entries import Claim, read_claims
 from analysis.claims.kinds import KINDS, is_along, measures_of
-from analysis.claims.kinds.pictured import QUANTITIES
 from analysis.claims.networks_used import noting_networks
 from analysis.claims.verdict import Checked, Measured, NotMeasured, judge
 from analysis.data.measures import MEASURES, measures
@@ -37,6 +36,7 @@ def load_claims(*paths: Path, known_measures: Collection[str] = MEASURES, study:
     known_measures: the measures of the store that the claims are checked on; by default those that every store has. study: the
     entries of this study alone.
     """
+    KINDS.values(), THEORIES.values()  # a mistake in a module of a study is not one of the first entry
     claims, left_out = [claim for claim in read_claims(*paths) if study in (None, claim.study)], set()
     for claim in claims:
         try:
@@ -63,8 +63,9 @@ def _check_measure(claim: Claim, known_measures: Collection[str]) -> None:
         inspect.signature(KINDS[kind]).bind("", **arguments)
         known = _ALONG if is_along(arguments) else known_measures
         named = [] if claim.on_request else [("measure", name, known) for name in measures_of(arguments)]
-        for what, names in (("theory", {theory.name for theory in THEORIES.values()}), ("quantity", QUANTITIES)):
-            named += [(what, arguments[what], names)] if what in arguments else []
+        named += [("theory", arguments["theory"], {one.name for one in THEORIES.values()})] if "theory" in arguments else []
+        given = {name: hint for name, hint in get_type_hints(KINDS[kind]).items() if get_origin(hint) is Literal}
+        named += [(name, arguments[name], get_args(given[name])) for name in given.keys() & arguments.keys()]
         for what, name, legal in named:
             if name not in legal:
                 raise ValueError(f"unknown {what} {name!r}; there are {', '.join(sorted(legal))}")

@@ -14,8 +14,6 @@ from analysis.data.points import with_intervals
 from analysis.data.selection import Value
 from analysis.figures.cases import CASE, Found, found
 from analysis.figures.drawn import Drawn, Figure, Missing
-from analysis.scaling.laws.envelope import COMPUTE, envelope
-from analysis.scaling.laws.envelope import SIZE as BEST
 from analysis.studies.along import Case
 from sweepkit.console.words import counted
 from sweepkit.declarations.metrics import METRICS
@@ -23,6 +21,8 @@ from sweepkit.stats import by_decades, power_law
 from sweepkit.stats.checks import Floats
 
 from . import theory
+from .envelope import COMPUTE, envelope
+from .envelope import SIZE as BEST
 
 CURVE, MEASURE = METRICS["eval_test_mse"], "test_mse"
 PANEL, SIZE, ERROR, SERIES, EXPONENT = "panel", "size", "mean", "series", "exponent"

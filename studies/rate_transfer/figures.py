@@ -11,7 +11,7 @@ from analysis.data.points import seeds
 from analysis.data.selection import grid_keys
 from analysis.figures.cases import CASE, Found, found
 from analysis.figures.drawn import Drawn, Figure, Missing
-from analysis.scaling.laws.optimum import growth_exponent, optima
+from analysis.scaling.optimum import growth_exponent, optima
 from analysis.studies.along import Case
 from sweepkit.console.words import counted
 

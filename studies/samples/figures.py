@@ -21,7 +21,6 @@ from analysis.data.points import one_setting, points, seeds
 from analysis.data.selection import Selection, Value, grid_keys
 from analysis.figures.cases import found
 from analysis.figures.drawn import Drawn, Figure, Missing
-from analysis.scaling.laws.samples import SAMPLES, growth, samples_until, spanning_slopes
 from analysis.scaling.proportion import in_proportion
 from analysis.scaling.thresholds import exponent, thresholds
 from analysis.studies.along import Case
@@ -32,6 +31,7 @@ from sweepkit.store.searches import Question
 from ..rubin25.bound import ONSET, predicted_samples
 from ..rubin25.figures.alignment import SCALING, measured
 from ..rubin25.theory.large_deviation import as_scaling
+from .growth import SAMPLES, growth, samples_until, spanning_slopes
 from .theory import FOUND, flow_time, lazy_samples, leap_of
 from .theory import exponent as exponent_of_leap
 

@@ -9,6 +9,7 @@ from analysis.claims.verdict import Measured, NotMeasured
 from analysis.theory.cache import kept
 from sweepkit.stats import Interval, mean_interval
 
+from .pictured import extremes as extremes
 from .theory import handcrafted, markov, max_margin
 
 Found = Measured | NotMeasured

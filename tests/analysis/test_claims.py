@@ -8,13 +8,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 from scipy import stats
+from sweepkit.studies.tong25.pictured import likeness
 from sweepkit.studies.tong25.theory.rich import test_accuracy as eq3
 
 from analysis.claims.chart import claims_chart
 from analysis.claims.check import advice, check, claims_frame, load_claims
 from analysis.claims.entries import Claim, Expected
 from analysis.claims.kinds import KINDS
-from analysis.claims.kinds.pictured import likeness
 from analysis.claims.papers import ELSEWHERE, OURS, PAPERS, place, rank
 from analysis.claims.verdict import Measured, NotMeasured, judge
 from analysis.data.networks.pictures import Pictures

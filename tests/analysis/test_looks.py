@@ -3,6 +3,8 @@
 import numpy as np
 import pandas as pd
 import pytest
+from sweepkit.studies.tong25 import of_theory
+from sweepkit.studies.tong25.of_theory import ABOVE, BELOW, as_lines, theory_thresholds
 from sweepkit.studies.tong25.theory import of_lazy
 
 from analysis.claims.check import check, load_claims
@@ -10,8 +12,6 @@ from analysis.data.measures import MEASURES
 from analysis.data.source import ResultsError
 from analysis.figures.registry import FIGURES, Drawn, Missing
 from analysis.overlays.overlays import Beside, Later
-from analysis.scaling import of_theory
-from analysis.scaling.of_theory import ABOVE, BELOW, as_lines, theory_thresholds
 from analysis.scaling.thresholds import thresholds
 from sweepkit.store.store import Store
 from tests.store_rows import keys, row

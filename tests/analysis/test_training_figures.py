@@ -15,7 +15,7 @@ from sweepkit.studies.samples.theory import samples as flow_samples
 
 from analysis.figures.drawn import Drawn, Missing
 from analysis.figures.registry import FIGURES, figures_of
-from analysis.scaling.laws.optimum import growth_exponent, optima, optimum
+from analysis.scaling.optimum import growth_exponent, optima, optimum
 from analysis.studies.loading import studies
 from sweepkit.stats import linear_fit
 from sweepkit.store.store import Store

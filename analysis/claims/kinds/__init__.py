@@ -6,9 +6,6 @@ from typing import Any
 from analysis.claims.kinds.along import (
     at_first,
     curve_exponent,
-    envelope_exponent,
-    samples_exponent,
-    steps_exponent,
     steps_ratio,
 )
 from analysis.claims.kinds.declared import is_kind
@@ -23,7 +20,6 @@ from analysis.claims.kinds.measuring import (
 )
 from analysis.claims.kinds.optimum import optimum_exponent, peak_ratio
 from analysis.claims.kinds.pairs import difference, largest_difference, turn
-from analysis.claims.kinds.pictured import extremes
 from analysis.claims.kinds.ratios import ratio_to_theory
 from analysis.claims.kinds.times import time_exponent
 from analysis.claims.verdict import Measured, NotMeasured
@@ -34,9 +30,8 @@ from sweepkit.studies import StudyError
 
 _OF_ANY: tuple[Callable[..., Measured | NotMeasured], ...] = (
     mean, slope, difference, largest_difference, turn, difference_of_measures, at_first, steps_ratio,
-    curve_exponent, envelope_exponent, steps_exponent, samples_exponent, time_exponent,
+    curve_exponent, time_exponent,
     beside_theory, error_beside_theory, ratio_to_theory, threshold_ratio, threshold_exponent, optimum_exponent, peak_ratio,
-    extremes,
 )  # fmt: skip
 
 

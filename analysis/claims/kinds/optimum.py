@@ -9,7 +9,7 @@ from analysis.claims.networks_used import Networks, Where, networks
 from analysis.claims.verdict import Measured, NotMeasured
 from analysis.data.keys import spoken
 from analysis.data.measures import measures
-from analysis.scaling.laws.optimum import growth_exponent, optima
+from analysis.scaling.optimum import growth_exponent, optima
 from analysis.scaling.proportion import in_power
 from sweepkit.console.words import counted
 from sweepkit.stats import mean_interval

@@ -16,10 +16,10 @@ from analysis.data.source import ResultsError
 from analysis.figures.drawn import Drawn, Figure, Missing
 from analysis.scaling.charts import exponent_panel, threshold_panel
 from analysis.scaling.levels import check_level, searched_level, usual_level
-from analysis.scaling.of_theory import as_lines, theory_thresholds
 from analysis.scaling.thresholds import exponents, fitted, threshold_table, thresholds
 from sweepkit.console.words import counted
 
+from ..of_theory import as_lines, theory_thresholds
 from ..paper import ROUNDED, SAME_DIFFERENT
 from .curves import SD
 

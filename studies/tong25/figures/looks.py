@@ -11,11 +11,11 @@ from analysis.figures.drawn import Drawn, Figure, Missing
 from analysis.overlays.overlays import Later
 from analysis.scaling.charts import threshold_chart
 from analysis.scaling.levels import usual_level
-from analysis.scaling.of_theory import as_lines, theory_thresholds
 from analysis.scaling.thresholds import exponents, fitted, threshold_table, thresholds
 from sweepkit.declarations.evaluations import EVEN, per_decade
 from sweepkit.stats import FEWEST_OF_LAW
 
+from ..of_theory import as_lines, theory_thresholds
 from ..paper import SAME_DIFFERENT
 from .laws import AGAINST, NOISELESS, OVER, exponent_told, exponents_of_theory
 

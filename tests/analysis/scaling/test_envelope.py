@@ -3,8 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
-
-from analysis.scaling.laws.envelope import COMPUTE, SIZE, envelope
+from sweepkit.studies.power_law.envelope import COMPUTE, SIZE, envelope
 
 
 def curves(sizes=(4, 8, 16, 32), last=1000):

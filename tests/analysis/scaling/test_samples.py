@@ -3,8 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
-
-from analysis.scaling.laws.samples import growth, samples_until, spanning_slopes
+from sweepkit.studies.samples.growth import growth, samples_until, spanning_slopes
 
 
 def test_samples_are_read_between_the_evaluations_around_the_bound():

@@ -3,10 +3,13 @@
 import numpy as np
 import pandas as pd
 import pytest
+from sweepkit.studies.lazy_to_rich.kinds import steps_exponent
+from sweepkit.studies.power_law.kinds import envelope_exponent
+from sweepkit.studies.samples.kinds import samples_exponent
 
 from analysis.claims.check import check, load_claims
 from analysis.claims.kinds import KINDS
-from analysis.claims.kinds.along import curve_exponent, envelope_exponent, samples_exponent, steps_exponent
+from analysis.claims.kinds.along import curve_exponent
 from analysis.claims.verdict import Measured, NotMeasured
 from analysis.data.networks.evaluations import HALFWAY, first_within, in_words
 from sweepkit.declarations.columns import Metric

@@ -1,11 +1,12 @@
 """Measurements on the hidden weights of the most extreme readouts, which networks keep if their grid saves weights."""
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
 
+from analysis.claims.kinds.declared import kind
 from analysis.claims.kinds.measuring import Found
 from analysis.claims.networks_used import Networks, Where, both_sides, networks
 from analysis.claims.verdict import Measured, NotMeasured
@@ -14,6 +15,7 @@ from analysis.data.source import ResultsError
 from sweepkit.stats import mean_interval
 
 Array = np.ndarray[Any, Any]
+Quantity = Literal["likeness", "readout", "norm"]
 
 
 def likeness(found: Pictures) -> Array:
@@ -32,7 +34,7 @@ def likeness(found: Pictures) -> Array:
     return np.abs(np.concatenate([across.reshape(n, -1), down.reshape(n, -1)], axis=1)).mean(1)
 
 
-QUANTITIES: dict[str, tuple[str, Callable[[Pictures], Array]]] = {
+QUANTITIES: dict[Quantity, tuple[str, Callable[[Pictures], Array]]] = {
     "likeness": ("likeness of neighbouring patches", likeness),
     "readout": ("size of the readout", lambda found: np.abs(found.readout)),
     "norm": ("norm of the weights", lambda found: np.linalg.norm(found.weights.reshape(len(found.weights), -1), axis=1)),
@@ -40,7 +42,8 @@ QUANTITIES: dict[str, tuple[str, Callable[[Pictures], Array]]] = {
 """Numbers of each neuron, with their words."""
 
 
-def extremes(results: str, quantity: str, of: Where, over: Where | None = None, prefer: Where | None = None) -> Found:
+@kind
+def extremes(results: str, quantity: Quantity, of: Where, over: Where | None = None, prefer: Where | None = None) -> Found:
     """Mean over seeds of a quantity of the most extreme neurons; if `over` is given, the geometric mean of its ratio to that of
     those networks, in pairs that share the seed."""
 
@@ -71,7 +74,7 @@ def extremes(results: str, quantity: str, of: Where, over: Where | None = None, 
     return Measured(mean._replace(value=value, low=low, high=high), what, sides[0].again)
 
 
-def _by_seed(results: str, quantity: str, found: Networks) -> "pd.Series[float]":
+def _by_seed(results: str, quantity: Quantity, found: Networks) -> "pd.Series[float]":
     """The mean over neurons, by seed, of the networks whose weights are there and can be read."""
     of = QUANTITIES[quantity][1]
     pictures = {row["seed"]: _pictures(results, row["cell_id"]) for row in found.frame.to_dict("records")}

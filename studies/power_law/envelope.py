@@ -3,7 +3,7 @@
 import numpy as np
 import pandas as pd
 
-from analysis.scaling.laws.optimum import optimum
+from analysis.scaling.optimum import optimum
 from sweepkit.stats.checks import Floats
 
 COMPUTE, SIZE = "compute", "best_size"

@@ -1,1 +1,0 @@
-"""Measurements behind laws of training: exponents that no threshold gives."""
