@@ -13,7 +13,8 @@ from analysis.charts.along import groups_along
 from analysis.charts.curves import colours, log_axis, styled
 from analysis.data.keys import captioned, spoken, title_of
 from analysis.data.measures import measures
-from analysis.data.points import described, unusual, with_intervals
+from analysis.data.points import described, seeds, unusual, with_intervals
+from analysis.data.selection import grid_keys
 from analysis.figures.cases import CASE, Found, found
 from analysis.figures.drawn import Drawn, Figure, Missing
 from analysis.studies.along import STEP, Along, Case
@@ -21,7 +22,7 @@ from analysis.studies.declared import Declared
 from analysis.studies.loading import part
 from sweepkit.console.words import counted, shown
 from sweepkit.declarations.columns import Column, Metric
-from sweepkit.stats import power_law
+from sweepkit.stats import mean_interval, power_law
 from sweepkit.store.views import declared
 from sweepkit.studies import FILE, StudyError
 
@@ -59,7 +60,7 @@ def _draw(along: Along, theories: dict[str, Callable[..., Any]], results: str, s
     metric = known.get(along.metric)
     if not isinstance(metric, Metric):
         return Missing(f"no networks with metric {along.metric}")
-    ends = (f"final_{metric.name}", metric.name, "final_train_loss", "best_test_acc")
+    ends = (f"final_{metric.name}", metric.name, metric.name.removeprefix("curve_"), "final_train_loss", "best_test_acc")
     at_end = next((name for name in ends if name in measures(results)), metric.name) if along.is_along_training else metric.name
     cases = [case._replace(axes=along.case_axes(case)) for case in along.cases]
     held = list(found(results, sweep, cases, at_end))
@@ -73,16 +74,22 @@ def _draw(along: Along, theories: dict[str, Callable[..., Any]], results: str, s
             lines.append(line)
             frame.loc[at_points.index, THEORY] = at_points
     theory = pd.concat([line for line in lines if len(line)] or lines, ignore_index=True)
-    caption = _caption(along, held, frame, len(theory) > 0)
-    return Drawn(_chart(along, metric, frame, theory, known), frame, caption, ";\n\n".join(one.sql for one in held))
+    caption = _caption(results, along, metric, held, frame, len(theory) > 0)
+    return Drawn(_charts(along, metric, frame, theory, known), frame, caption, ";\n\n".join(one.sql for one in held))
 
 
-def _caption(along: Along, held: Sequence[Found], frame: pd.DataFrame, has_theory: bool) -> str:
+def _caption(results: str, along: Along, metric: Metric, held: Sequence[Found], frame: pd.DataFrame, has_theory: bool) -> str:
     n = counted(sum(int(one.setting.frame["n"].sum()) for one in held), "network")
     parts = [f"{_told(held)}; {n}"]
-    if along.slopes_from is not None:
+    if along.slopes_from is not None and along.is_along_training:
         slopes = "; ".join(_slope(along, title, of) for title, of in frame.groupby(CASE, sort=False))
         parts.append(f"Slopes from {along.slopes_from:g} on: {slopes}")
+    elif along.slopes_from is not None:
+        parts.append("; ".join(_exponent(results, along, metric, one) for one in held))
+    if along.guide is not None:
+        parts.append(f"Dashed: {along.x}^{along.guide:g}")
+    if along.level is not None:
+        parts.append(f"Dashed: {along.level:g}")
     if has_theory:
         how = ", as means since the evaluation before, like what is measured" if _is_mean_since(along) else ""
         parts.append(f"Dashed: the theory{how}")
@@ -179,6 +186,13 @@ def _slope(along: Along, title: Any, frame: pd.DataFrame) -> str:
     return f"{title} {power_law(of[X], of['mean']).exponent.value:.2f}"
 
 
+def _is_wide(values: "pd.Series[float]") -> bool:
+    """Whether an abscissa is logarithmic: its ends are far apart, and its values are not evenly spaced."""
+    at = np.unique(values.to_numpy(float))
+    gaps = np.diff(at)
+    return bool(at[0] > 0 and at[-1] > SPAN * at[0] and gaps.max() > 2 * gaps.min())
+
+
 def _scaled(values: "pd.Series[Any]", is_log: bool) -> dict[str, Any]:
     scale = alt.Scale(type="log" if is_log else "linear", nice=False, zero=False, padding=10)
     return {"scale": scale, "axis": log_axis(values, at_values=False) if is_log else alt.Axis(grid=False)}
@@ -192,13 +206,54 @@ def _title_of_x(along: Along, known: Mapping[str, Column]) -> str:
     return title_of(along.x, None, known)
 
 
+def _exponent(results: str, along: Along, metric: Metric, one: Found) -> str:
+    """The mean over seeds of each one's exponent: a seed starts from the same weights at all values of the key, so that its
+    values are alike."""
+    networks = seeds(results, one.selection, metric.name, grid_keys(results))
+    networks = networks[(networks["value"] > 0) & (networks[along.x] >= along.slopes_from)]
+    n = networks[along.x].nunique()
+    of_seed = networks.groupby([*([one.case.by] if one.case.by else []), "seed"])
+    found = [power_law(of[along.x], of["value"]).exponent.value for _, of in of_seed if of[along.x].nunique() == n > 1]
+    if not found:
+        return f"{one.case.title}: no exponent, as no seed has a value everywhere"
+    mean = mean_interval(found)
+    told = f"{mean.low:.2f} to {mean.high:.2f}, {mean.n} seeds" if mean.n > 1 else "one seed"
+    return f"{one.case.title}: {along.x}^{mean.value:.2f} ({told})"
+
+
+def _charts(along: Along, metric: Metric, frame: pd.DataFrame, theory: pd.DataFrame, known: Mapping[str, Column]) -> Any:
+    if not along.panels:
+        return styled(_chart(along, metric, frame, theory, known).properties(width=480, height=340))
+    panels = []
+    for case, of in frame.groupby(CASE, sort=False):
+        of = of.assign(**{SERIES: of[SERIES].str.removeprefix(f"{case}, ")})
+        panel = _chart(along, metric, of, theory[theory[CASE] == case], known)
+        panels.append(panel.properties(width=360, height=260, title=str(case)))
+    return styled(alt.concat(*panels, columns=2, spacing=25).resolve_scale(color="independent"))
+
+
+def _guides(along: Along, points: pd.DataFrame) -> pd.DataFrame:
+    """For each series the power of the abscissa through its last point."""
+    parts = []
+    for (case, series), of in points.groupby([CASE, SERIES], sort=False):
+        last = of.nlargest(1, X).iloc[0]
+        values = last["mean"] * (of[X] / last[X]) ** along.guide
+        parts.append(pd.DataFrame({CASE: case, SERIES: series, X: of[X], "mean": values}))
+    return pd.concat(parts, ignore_index=True)
+
+
 def _chart(along: Along, metric: Metric, frame: pd.DataFrame, theory: pd.DataFrame, known: Mapping[str, Column]) -> Any:
-    log_x = bool((frame[X] > 0).all()) and float(frame[X].max()) > SPAN * float(frame[X].min())
+    is_power = along.guide is not None  # a straight line on logarithmic axes
+    log_x = _is_wide(frame[X]) or (is_power and bool((frame[X] > 0).all()))
     points = frame[frame["mean"] > 0] if metric.logarithmic else frame
     theory = theory[theory["mean"] > 0] if metric.logarithmic else theory
-    log_y = metric.logarithmic and len(points) > 0 and float(points["mean"].max()) > SPAN * float(points["mean"].min())
+    log_y = metric.logarithmic and len(points) > 0
+    log_y = log_y and (is_power or float(points["mean"].max()) > SPAN * float(points["mean"].min()))
     x = alt.X(f"{X}:Q", title=_title_of_x(along, known), **_scaled(points[X], log_x))
-    y = alt.Y("mean:Q", title=metric.title, **_scaled(points["mean"], log_y))
+    y = alt.Y("mean:Q", title=along.y_title or metric.title, **_scaled(points["mean"], log_y))
+    if log_y:  # intervals, too, fit between the axes
+        seen = pd.concat([points["mean"], points["high"], points["low"][points["low"] > 0]])
+        y = y.scale(type="log", nice=False, domain=[float(seen.min()) / 1.2, 1.2 * float(seen.max())])
     series = list(dict.fromkeys(points[SERIES]))
     scale = alt.Scale(domain=series, range=colours(len(series)))
     base = alt.Chart(points).encode(
@@ -211,7 +266,14 @@ def _chart(along: Along, metric: Metric, frame: pd.DataFrame, theory: pd.DataFra
     dots = base.mark_point(filled=True, size=40).encode(y=y)
     # Points beside a curve of theory are not joined: a line would hide it.
     layers = [joined] if along.is_along_training else [bars, dots] if len(theory) else [bars, joined]
-    line = alt.Chart(theory).mark_line(strokeDash=[5, 3], color="black", clip=True)
-    return styled(
-        alt.layer(*layers, line.encode(x=x, y=y, detail=[f"{CASE}:N", f"{SERIES}:N"])).properties(width=480, height=340)
-    )
+    if along.is_along_training and len(theory) == 0:
+        band = (base.transform_filter("datum.low > 0") if log_y else base).mark_area(opacity=0.2, strokeWidth=0)
+        layers = [band.encode(y=alt.Y("low:Q"), y2="high:Q"), base.mark_line().encode(y=y)]
+    lines = [theory] if len(theory) else []
+    lines += [_guides(along, points)] if along.guide is not None and len(points) else []
+    for line in lines:
+        dashed = alt.Chart(line).mark_line(strokeDash=[5, 3], color="black", clip=True)
+        layers.append(dashed.encode(x=x, y=y, detail=[f"{CASE}:N", f"{SERIES}:N"]))
+    if along.level is not None:
+        layers.append(alt.Chart(pd.DataFrame({"mean": [along.level]})).mark_rule(strokeDash=[5, 3]).encode(y=y))
+    return alt.layer(*layers)

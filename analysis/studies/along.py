@@ -39,8 +39,17 @@ class Along:
     x: str = STEP
     """A key; or `step`, or a key times it, as `base_lr * step`, for values along training."""
     x_title: str = ""
+    y_title: str = ""
+    """The title of the ordinate, if not that of the metric."""
     slopes_from: float | None = None
-    """From which abscissa on the exponent of a power law is told for each case; None for no exponents."""
+    """From which abscissa on the exponent of a power law is told for each case: along training that of the means, over a key the
+    mean over seeds with its 95% interval. None for no exponents."""
+    guide: float | None = None
+    """The power of the abscissa with which a dashed line goes through the last point of each case."""
+    level: float | None = None
+    """The height of a dashed line."""
+    panels: bool = False
+    """Whether each case is a panel of its own."""
 
     @property
     def is_along_training(self) -> bool:

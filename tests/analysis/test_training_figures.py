@@ -73,7 +73,7 @@ def test_the_drift_of_balances(tmp_path):
     found = FIGURES["Balance"].draw(made_store(tmp_path, cells, lambda c: {"balance_drift": drift(c)}, ["balance_drift"]), None)
     assert isinstance(found, Drawn), found
     # Exponents of the seeds are 0.9, 1 and 1.1; that of the means would be pulled to the seed with the largest drift.
-    assert "drift ~ rate^1.00 (0.75 to 1.25, 3 seeds)" in found.caption and "6 networks" in found.caption
+    assert "base_lr^1.00 (0.75 to 1.25, 3 seeds)" in found.caption and "6 networks" in found.caption
     scales = [layer["encoding"]["y"].get("scale", {}) for layer in found.chart.to_dict()["layer"]]
     domain = next(scale["domain"] for scale in scales if "domain" in scale)
     assert domain[0] < found.frame["mean"].min() and domain[1] > found.frame["high"].max()
