@@ -1,5 +1,5 @@
-"""Checks of a user's tasks, networks and metrics, made before anything trains.
+"""Checks of a user's tasks, networks, optimisers and metrics, made before anything trains.
 
-The checks use random generators of their own, so no result depends on whether a part was checked. `network` and `metric` import
-torch, `task` does not.
+The checks use random generators of their own, so no result depends on whether a part was checked. All of them but `task` import
+torch.
 """

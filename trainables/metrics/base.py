@@ -109,6 +109,11 @@ class Requested:
     def name(self) -> str:
         return self.metric.name
 
+    @property
+    def file_digest(self) -> str:
+        """Digest of the source file of a user's own metric; empty for those of this package."""
+        return self.metric.digest
+
     def allows(self, value: Any) -> Any:
         """True if a finite value, or each of an array of them, lies within the declared bounds, up to rounding in float32."""
         low, high = self.metric.low, self.metric.high

@@ -51,6 +51,8 @@ class Descent(Training):
     """Keys that say when and on how many examples a network is measured. They leave its training as it is."""
     is_normalised: ClassVar[bool] = False
     """Whether the length of a step is independent of the gradient's length, as in Adam."""
+    moments: ClassVar[int] = 2
+    """Most tensors of a parameter's state, by which memory is predicted."""
 
     base_lr: Annotated[float, Field(gt=0)]
     steps: Annotated[int, Field(ge=1)] = 25000
@@ -175,9 +177,21 @@ class Descent(Training):
         `rate` is the step's learning rate; `free` holds the training's own keys that are free. Both multiply as (C, 1, ..., 1).
         A key whose default is 0 is absent if it is 0 in all networks, so that it costs no time. `scheduled` are the numbers of
         `schedule` for this step. A GPU records the calls of a block of steps and repeats them for every block: what is to differ
-        between blocks belongs into `state` or `schedule`, and no tensor may be asked for its value.
+        between blocks belongs into `state` or `schedule`, and no tensor may be asked for its value. In memory the numbers of a
+        parameter may lie in another order, where `reshape` serves and `view` fails.
         """
         raise NotImplementedError
+
+
+def own_free(trainings: Sequence[Descent]) -> dict[str, list[float]]:
+    """The training's own keys in which networks of a pack may differ, each with its value in every network. A key that is 0 by
+    default and in all networks is left out."""
+    fields, found = type(trainings[0]).model_fields, {}
+    for name in trainings[0].free:
+        values = [getattr(training, name) for training in trainings]
+        if name not in Minibatch.model_fields and (any(values) or fields[name].default != 0):
+            found[name] = values
+    return found
 
 
 def _as_count(value: Any) -> Any:

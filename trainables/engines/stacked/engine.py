@@ -74,9 +74,9 @@ class Stacked(DescentEngine):
     def memory(self, cells: Sequence[Cell], device: str = "cpu") -> int:
         cell, n, n_groups, on_gpu = cells[0], len(cells), groups_of(cells), device == "cuda"
         n_train, d_in, n_activations = cell.task.n_train, cell.task.input_dim, cell.network.n_activations(cell)
-        # At most five arrays per parameter: its values, its gradient, its initial values and an optimiser's two moments. What
-        # recorded steps hold for the moment is theirs alone: a GPU has it again for steps that are no whole block.
-        parameters = (5 + on_gpu) * n * cell.network.n_parameters(cell)
+        # At most five arrays per parameter: its values, its gradient, its initial values and an optimiser's two moments, or more
+        # of them. What recorded steps hold for the moment is theirs alone: a GPU has it again for steps that are no whole block.
+        parameters = (3 + cell.descent.moments + on_gpu) * n * cell.network.n_parameters(cell)
         answers_each = cell.task.n_answers > 1
         live = (1 + on_gpu) * n * cell.batch * (d_in + (COPIES_IF_EACH_ANSWERS if answers_each else 4) * n_activations)
         # A GPU has fresh examples in two turns, and copies those of a step; an index takes the room of two numbers.

@@ -23,7 +23,7 @@ from trainables.trainers.card.graphs import recorded
 from trainables.trainers.card.staging import Room, Staging, in_turn
 from trainables.trainers.centred import compared_halves
 from trainables.trainers.scores import scored
-from trainables.training.descent import Minibatch, Scheduled
+from trainables.training.descent import Scheduled, own_free
 from trainables.training.losses import loss_of
 
 WHOLE = slice(0, BLOCK_STEPS)
@@ -50,8 +50,9 @@ class Stack:
         self.theta = self.passes.arranged(self._initial())
         self.probe = self._training_probe() if self.network.mixes_examples else None
         self.theta_0 = {name: value.clone() for name, value in self.theta.items()} if self.network.is_centred else None
-        self.inv_epsilon = self._per_cell(lambda cell: 1 / cell.epsilon)
-        rate, free = self._per_cell(lambda cell: cell.descent.rate(cell)), self._free()
+        self.inv_epsilon = self._per_cell([1 / cell.epsilon for cell in cells])
+        rate = self._per_cell([cell.descent.rate(cell) for cell in cells])
+        free = {name: self._per_cell(values) for name, values in own_free([cell.descent for cell in cells]).items()}
         factors = [cell.network.rates(self.training) for cell in cells]
         self.rates, self.free, self.kept = {}, {}, {}
         for name, theta in self.theta.items():
@@ -92,18 +93,8 @@ class Stack:
         """Training inputs of each group, (S, n, ...), from which a network that mixes examples takes what evaluation needs."""
         return torch.stack([self.seen.inputs(training_probe(cell)[0]) for cell in self.groups.cells])
 
-    def _per_cell(self, of: Callable[[Cell], float]) -> Tensor:
-        return torch.tensor([of(cell) for cell in self.cells], dtype=self.dtype, device=self.device)
-
-    def _free(self) -> Parameters:
-        """The training's own keys in which cells may differ, (C,) each. A key that is 0 by default and in all cells is left
-        out."""
-        found = {}
-        for name in self.training.free:
-            values = [getattr(cell.training, name) for cell in self.cells]
-            if name not in Minibatch.model_fields and (any(values) or type(self.training).model_fields[name].default != 0):
-                found[name] = self._per_cell(lambda cell, name=name: getattr(cell.training, name))  # type: ignore[misc]
-        return found
+    def _per_cell(self, values: Sequence[float]) -> Tensor:
+        return torch.tensor(values, dtype=self.dtype, device=self.device)
 
     @torch.no_grad()
     def take(self, first_step: int, n_steps: int) -> Tensor:
