@@ -1,4 +1,4 @@
-"""Tests of one's own tasks, networks and metrics, in pytest or anywhere: `from orchestrator.testing import check_grid`."""
+"""Tests of one's own parts of grids, in pytest or anywhere: `from orchestrator.testing import check_grid`."""
 
 import warnings
 from collections.abc import Hashable
@@ -34,6 +34,7 @@ def check_grid(grid: Gridlike) -> None:
         >>> check_grid("examples/parity_grid.yaml")
     """
     from trainables.checking.network import check_network
+    from trainables.checking.optimiser import check_optimiser
     from trainables.checking.training import check_training, shortened
 
     made = grid if isinstance(grid, Grid) else Grid.load(grid)
@@ -41,7 +42,8 @@ def check_grid(grid: Gridlike) -> None:
         warnings.warn(line, stacklevel=2)
     broken = []
     for cell in first_of_each((p for p in made.cells if isinstance(p.cell.training, Descent)), _setting):
-        told = [finding.message for finding in check_network(shortened(cell)) if finding.is_wrong]
+        tried = shortened(cell)
+        told = [finding.message for finding in check_network(tried) + check_optimiser(tried) if finding.is_wrong]
         try:
             told = told or check_training([cell.model_copy(update={"seed": cell.seed + k}) for k in range(SEEDS)])
         except Exception as error:

@@ -26,7 +26,8 @@ def test_the_readme_is_read_in_four_minutes():
 
 
 def test_the_worked_example_is_the_file_that_the_tests_run():
-    assert (ROOT / "examples" / "parity.py").read_text().strip() in PAGES["docs/howto/own-parts.md"]
+    for example in ("parity.py", "own_optimiser.py"):
+        assert (ROOT / "examples" / example).read_text().strip() in PAGES["docs/howto/own-parts.md"]
 
 
 @pytest.mark.parametrize(("name", "block"), [found for found in fenced("yaml") if found[1].startswith("sweep:")])

@@ -2,7 +2,7 @@
 
 import itertools
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from orchestrator.grid.context import Context
@@ -20,7 +20,7 @@ from sweepkit.declarations.metrics import METRICS
 from sweepkit.declarations.synonyms import meant
 from trainables.networks import Network
 from trainables.tasks import Task
-from trainables.training import Training, training_class, training_names
+from trainables.training import Training
 
 
 @dataclass(frozen=True)
@@ -47,6 +47,7 @@ def check_block(place: Item, ctx: Context) -> list[Block]:
     given = {**ctx.defaults, **own, **{name: ctx.overrides[name] for name in ("task", *PARTS) if name in ctx.overrides}}
     tasks, are_known = _tasks(given.get("task"), place, ctx)
     trainings, trainings_known = _trainings(given.get("training"), ctx)
+    awaited = _awaited(given, ctx)
     networks_known = True
     kinds: list[Kind] = []
     is_out = ruled_out(given, ctx.overrides, ctx.report)
@@ -54,27 +55,32 @@ def check_block(place: Item, ctx: Context) -> list[Block]:
         for training in trainings or [None]:
             usual = usual_kind(task, training)
             found = [] if is_out(task.name, usual.network.name, usual.training.name) else [usual]
-            if "network" in given:
+            if "network" in given and "training" not in awaited:
                 named, known = _networks(given, task, usual.training, is_out, ctx)
                 networks_known &= known
                 found = [Kind(task, group, usual.training) for group in alike(named)] or [usual] * (not known)
             kinds += found
-    if tasks and not kinds:
+    if tasks and not kinds and not awaited:
         ctx.report.at(given.get("exclude", place), "exclude leaves no network, task and training of this block together")
         return []
     # Nobody knows the keys of an unknown task: the nearest name may be that of another task than the one that is meant.
     has_unknown_task = "task" in given and not are_known
-    # The keys of a network whose file was refused are not those of one of the package that has its name.
-    has_own_keys = ctx.all_files_known or "network" not in given
+    # The keys of a network or training whose file was refused are not those of one of the package that has its name.
+    has_own_keys = ctx.all_files_known or not given.keys() & {*PARTS}
     if has_own_keys and ((are_known and trainings_known and networks_known) or (ctx.all_files_known and not has_unknown_task)):
-        _check_keys(own, kinds or [usual_kind(task) for task in ctx.tasks.values()], ctx)
+        # Of an unknown training all that is known is that a key of some training may be its own.
+        others = [] if trainings_known else list(ctx.trainings.values())
+        of_others = [kind._replace(training=other) for kind in kinds for other in others if other.family == kind.training.family]
+        _check_keys(own, [*kinds, *of_others] or [usual_kind(task) for task in ctx.tasks.values()], ctx)
     if not tasks:
         legal = part_axis_keys()
         for name in given.keys() & legal.keys():
             parse_axis(legal[name], given[name], ctx.limit, ctx.report)
         return []
-    if not ctx.all_files_known and _awaits(given, ctx):  # the file has its own report, and nobody knows what is legal there
+    if awaited:  # the file has its own report, and nobody knows what is legal there
         sure = {n: key for kind in kinds for n, key in axis_keys(kind).items() if n not in (*PARTS, *kind.network.model_fields)}
+        if "training" in awaited:
+            sure = {n: key for n, key in sure.items() if not any(n in kind.training.model_fields for kind in kinds)}
         for name in given.keys() & sure.keys():
             parse_axis(sure[name], given[name], ctx.limit, ctx.report)
         return []
@@ -82,23 +88,29 @@ def check_block(place: Item, ctx: Context) -> list[Block]:
     return blocks if are_known and trainings_known and networks_known else []
 
 
-def _awaits(given: Mapping[str, Item], ctx: Context) -> bool:
-    """True if a block names a network, or a metric to search by, whose file may be one that could not be read."""
-    known = {network.name for network in ctx.networks}
-    item = given.get("network")
-    named = [] if item is None else item.items
+def _awaited(given: Mapping[str, Item], ctx: Context) -> set[str]:
+    """Which of a block's network, training and metric to search by may be in a file that could not be read."""
+    if ctx.all_files_known:
+        return set()
     find = given["find"].value if "find" in given else None
-    metric = find["metric"].value if isinstance(find, dict) and "metric" in find else None
-    unread = isinstance(metric, str) and metric not in METRICS and metric not in ctx.metrics
-    return unread or any(isinstance(part.value, str) and part.value not in known for part in named)
+    named = {name: given[name].items for name in PARTS if name in given}
+    named |= {"metric": [find["metric"]]} if isinstance(find, dict) and "metric" in find else {}
+    networks = [network.name for network in ctx.networks]
+    known: dict[str, Collection[str]] = {
+        "network": networks, "training": ctx.trainings, "metric": (*METRICS, *ctx.metrics),
+    }  # fmt: skip
+    return {role for role, parts in named.items() for p in parts if isinstance(p.value, str) and p.value not in known[role]}
 
 
 def _trainings(item: Item | None, ctx: Context) -> tuple[list[type[Training] | None], bool]:
     """The trainings that a block names, perhaps none, and whether all of them are known."""
     if item is None:
         return [], True
-    axis = parse_axis(part_key("training", training_names()), item, ctx.limit, ctx.report)
-    return [training_class(name) for name in axis.values], bool(axis.values)
+    legal = dict(sorted(ctx.trainings.items()))
+    if not ctx.all_files_known and any(isinstance(part.value, str) and part.value not in legal for part in item.items):
+        return [legal[part.value] for part in item.items if part.value in legal], False
+    axis = parse_axis(part_key("training", legal), item, ctx.limit, ctx.report)
+    return [legal[name] for name in axis.values], bool(axis.values)
 
 
 def _networks(

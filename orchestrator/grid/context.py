@@ -8,6 +8,7 @@ from sweepkit.console.yaml_lines import Item
 from trainables.metrics.base import Requested
 from trainables.networks import Network
 from trainables.tasks import Task
+from trainables.training import Training
 
 
 @dataclass(frozen=True)
@@ -18,6 +19,7 @@ class Context:
     overrides: Mapping[str, Item]
     tasks: Mapping[str, type[Task]]
     networks: Collection[type[Network]]
+    trainings: Mapping[str, type[Training]]
     metrics: Mapping[str, Requested]
     all_files_known: bool
     """Whether all files of the user's own parts could be read. If not, an unknown name may come from such a file."""

@@ -6,6 +6,7 @@ The id of a cell is the hash of its keys as text (Cell.cell_id). For speed, the 
 import hashlib
 import itertools
 import math
+import traceback
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from operator import itemgetter
@@ -52,7 +53,7 @@ class _Parts:
     refusal: str = ""
     """Why these keys are refused together; empty if they are not."""
     raised: BaseException | None = None
-    """The exception of a user's own network, if that is why."""
+    """The exception of a user's own network or training, if that is why."""
 
 
 class _Shared(NamedTuple):
@@ -207,9 +208,11 @@ class _Fitting:
             return _Parts(None, "", lazy, f"{together}{pydantic_reason(error)}")
         except Interrupted:
             raise
-        except (Exception, SystemExit) as error:  # noqa: BLE001 - a user's own network may raise anything
+        except (Exception, SystemExit) as error:  # noqa: BLE001 - a user's own network or training may raise anything
             given = listed(f"{k} = {show(v)}" for k, v in task.identity().items())
-            text = f"network {network.name} with task {task.name} fails for {given}: {in_a_line(error)}"
+            frames = [frame for frame, _ in traceback.walk_tb(error.__traceback__)]
+            part: type[Part] = training if any(isinstance(f.f_locals.get("self"), training) for f in frames) else network
+            text = f"{part.role} {part.name} with task {task.name} fails for {given}: {in_a_line(error)}"
             return _Parts(None, "", lazy, text, error)
 
     def _made(self, part: type[P], keys: dict[str, Any]) -> P:

@@ -13,7 +13,6 @@ from sweepkit.console.yaml_lines import Item
 from sweepkit.declarations.keys import FIRST_NETWORK
 from sweepkit.declarations.synonyms import ELSEWHERE, meant
 from trainables.parts import Part
-from trainables.training import all_trainings
 
 
 def unknown_key(key: str, legal: Collection[str], kinds: Sequence[Kind], ctx: Context, lists: bool = True) -> str:
@@ -38,12 +37,12 @@ def _owners(key: str, kinds: Sequence[Kind], ctx: Context) -> str:
         "task": [k.task for k in kinds],
     }
     near = [network for network in ctx.networks if network.family in families]
-    every: dict[str, Iterable[type[Part]]] = {"training": all_trainings(), "network": near, "task": ctx.tasks.values()}
+    every: dict[str, Iterable[type[Part]]] = {"training": ctx.trainings.values(), "network": near, "task": ctx.tasks.values()}
     for role, parts in every.items():
         if owners := _names(part for part in parts if key in part.model_fields):
             return f"; {key} is a key of {role} {owners}, not of {_names(here[role])};"
     if far := {network.family for network in ctx.networks if key in network.model_fields}:
-        able = _names(training for training in all_trainings() if training.family in far)
+        able = _names(training for training in ctx.trainings.values() if training.family in far)
         return f"; {key} is a key of networks under training {able}, not under {_names(here['training'])};"
     return ""
 

@@ -13,6 +13,7 @@ from orchestrator.grid.context import Context
 from orchestrator.grid.hints import explained, unknown_key
 from orchestrator.grid.keys import legal_keys, usual_kind
 from orchestrator.grid.only import CALL, Only, parse_only
+from orchestrator.grid.own.files import KINDS
 from orchestrator.grid.own.parts import own_parts
 from orchestrator.grid.own.source import UserFile
 from orchestrator.grid.planned import PlannedCell, Search, checked_block, planned_cells, problems_with
@@ -231,7 +232,8 @@ def _read(grid: str | Path | Mapping[str, Any], max_cells: int, name: str | None
 def _other_file(path: Path) -> str:
     """The message for a file that neither is a grid nor is called one."""
     if path.suffix == ".py":
-        hint = "list a Python file with parts of your own in a grid, under `tasks`, `networks` or `metrics`"
+        *first, last = (f"`{key}`" for key in KINDS)
+        hint = f"list a Python file with parts of your own in a grid, under {listed(first)} or {last}"
     else:
         hint = f"{ROOT / 'grids'} holds examples"
     return f"not a grid: a grid is a YAML file with the key `grids`, and this is a {path.suffix} file without it; {hint}"
@@ -246,7 +248,7 @@ def _made(source: Source, report: Report) -> Grid:
     resources = resources_of(top.get("resources"), report)
     own = own_parts(top, path.parent, report)
     defaults = defaults_of(top.get("defaults"), report)
-    ctx = Context(defaults, source.given, own.tasks, own.networks, own.metrics, own.all_known, max_cells, report)
+    ctx = Context(defaults, source.given, own.tasks, own.networks, own.trainings, own.metrics, own.all_known, max_cells, report)
     checked = [(item, *checked_block(item, ctx)) for item in block_items(top.get("grids"), root, report)]
     report.extend(explained([(item, problems) for item, _, problems in checked], ctx.overrides, partial(problems_with, ctx=ctx)))
     blocks = [group for _, group, _ in checked]

@@ -8,13 +8,13 @@ from pathlib import Path
 from typing import Any, Literal
 
 from orchestrator.grid.keys import SHORT
-from orchestrator.grid.own.parts import FILES
+from orchestrator.grid.own.files import KINDS
 from orchestrator.grid.syntax.problems import Problem, Report
 from sweepkit.console.words import listed, nearest, show
 from sweepkit.console.yaml_lines import Item, parse_yaml
 from sweepkit.declarations.synonyms import ELSEWHERE
 
-TOP_KEYS = ("sweep", *FILES, "defaults", "grids", "resources")
+TOP_KEYS = ("sweep", *KINDS, "defaults", "grids", "resources")
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""Checks of a user's own tasks, networks and metrics by what they return, before anything starts or is written."""
+"""Checks of a user's own tasks, networks, trainings and metrics by what they return, before anything starts or is written."""
 
 import sys
 import threading
@@ -40,7 +40,8 @@ Values = dict[str, Any]
 def check_own_parts(grid: Grid, cells: Sequence[int]) -> list[str]:
     """Check the user's own parts that these cells have. Returns warnings, one per line. GridError names everything that is wrong.
 
-    Networks are checked in each width, metrics where the network is smallest, and both only with other parts that are sound.
+    Networks are checked in each width, trainings and metrics where the network is smallest, and all of them only with other parts
+    that are sound.
     """
     if not grid.user_files:
         return []
@@ -66,28 +67,37 @@ def check_own_parts(grid: Grid, cells: Sequence[int]) -> list[str]:
     defined = [register_user_file(file) for file in grid.user_files]
     planned = list({(id(p.cell.task), id(p.cell.network), p.save): p for p in (grid.cells[i] for i in cells)}.values())
     for found in defined:
-        for task in found.tasks.values():
-            has = partial(_has_task, task)
+        for task in found.tasks:
+            has = partial(_has, task)
             of_task = first_of_each(filter(has, planned), lambda cell: (cell.task, _is_sampled(cell)))
             settings = [(cell, partial(check_task, cell.task, _is_sampled(cell))) for cell in of_task]
             look(found.file, task, settings, has, lambda cell: cell.task.identity())  # the check is given nothing else of a cell
     planned = sorted((p for p in planned if type(p.cell.task) not in bad), key=lambda p: p.cell.width * p.cell.task.input_dim)
-    if any(found.networks or found.metrics for found in defined):
+    if any(found.networks or found.trainings or found.metrics for found in defined):
         # These load torch, which takes seconds; a grid whose own parts are tasks does not need it.
         from trainables.checking.metric import check_metric
         from trainables.checking.network import check_network, check_size
+        from trainables.checking.optimiser import check_optimiser
     for found in defined:
         for network in found.networks:
-            has = partial(_has_network, network)
+            has = partial(_has, network)
             of_network = first_of_each(filter(has, planned), _network_and_kind_of_task)
             look(found.file, network, ((cell, partial(check_network, cell)) for cell in of_network), has)
             if network not in bad:  # every shape: the forecast draws weights of each, and a few settings were checked at most
                 shapes = {p.cell.shape(): p.cell for p in filter(has, (grid.cells[i] for i in cells))}
                 look(found.file, network, ((cell, partial(check_size, cell)) for cell in shapes.values()), has)
-    # Metrics are measured on examples of the task. A task whose files are still to be made has none yet.
-    planned = [p for p in planned if type(p.cell.network) not in bad and not p.cell.task.preparations()]
+    planned = [p for p in planned if type(p.cell.network) not in bad]
     for found in defined:
-        for asked in found.metrics.values():
+        for training in found.trainings:
+            has = partial(_has, training)
+            of_training = first_of_each(
+                filter(has, planned), lambda cell: (type(cell.network), *cell.training.identity().items())
+            )
+            look(found.file, training, ((cell, partial(check_optimiser, cell)) for cell in of_training), has)
+    # Metrics are measured on examples of the task. A task whose files are still to be made has none yet.
+    planned = [p for p in planned if not p.cell.task.preparations()]
+    for found in defined:
+        for asked in found.metrics:
             having = first_of_each(
                 (p for p in planned if asked.name in p.save), lambda cell: (type(cell.network), type(cell.task))
             )
@@ -131,12 +141,8 @@ def _network_and_kind_of_task(cell: Cell) -> Hashable:
     return tuple(keys.items()), type(cell.task), cell.task.n_outputs, cell.dtype
 
 
-def _has_task(task: type[Part], planned: PlannedCell) -> bool:
-    return type(planned.cell.task) is task
-
-
-def _has_network(network: type[Part], planned: PlannedCell) -> bool:
-    return type(planned.cell.network) is network
+def _has(part: type[Part], planned: PlannedCell) -> bool:
+    return any(type(own) is part for own in planned.cell.parts)
 
 
 def _values(cell: Cell) -> Values:

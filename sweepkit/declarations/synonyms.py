@@ -6,7 +6,8 @@ from sweepkit.console.words import nearest
 
 ELSEWHERE = {
     "lr": "base_lr", "learning_rate": "base_lr", "epochs": "steps", "n_epochs": "steps", "n_steps": "steps",
-    "optimizer": "training", "optimiser": "training", "model": "network", "architecture": "network", "dataset": "task",
+    "optimizer": "training", "optimiser": "training", "optimizers": "trainings", "optimisers": "trainings",
+    "model": "network", "architecture": "network", "dataset": "task",
     "hidden": "width", "n_hidden": "width", "hidden_size": "width", "hidden_dim": "width", "batch_size": "batch",
     "layers": "depth", "n_layers": "depth", "num_layers": "depth",
 }  # fmt: skip

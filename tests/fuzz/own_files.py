@@ -8,7 +8,7 @@ from typing import Any, Literal
 import yaml
 from hypothesis import strategies as st
 
-from tests.fuzz import own_networks, own_others
+from tests.fuzz import own_networks, own_optimisers, own_others
 from tests.fuzz.cases import Case
 from trainables.engines import ENGINES
 
@@ -17,7 +17,7 @@ IS_GENERAL = "stacked" in ENGINES
 CHECKS = importlib.util.find_spec("orchestrator.plan.checks") is not None
 """Whether what own parts return is tried before anything is trained."""
 
-Section = Literal["tasks", "networks", "metrics"]
+Section = Literal["tasks", "networks", "trainings", "metrics"]
 Verdict = Literal["good", "refused", "tried", "either"]
 """`refused` by its reader; `tried`: only a call of what it defines can tell; `either`: it must not crash, no more is said."""
 
@@ -38,6 +38,9 @@ def _collected() -> dict[str, Own]:
         ("networks", "refused", own_networks.REFUSED_NETWORKS),
         ("networks", "tried", own_networks.TRIED_NETWORKS),
         ("networks", "either", own_networks.EITHER_NETWORKS),
+        ("trainings", "good", own_optimisers.GOOD_OPTIMISERS),
+        ("trainings", "refused", own_optimisers.REFUSED_OPTIMISERS),
+        ("trainings", "tried", own_optimisers.TRIED_OPTIMISERS),
         ("metrics", "good", own_others.GOOD_METRICS),
         ("metrics", "refused", own_others.REFUSED_METRICS),
         ("metrics", "tried", own_others.TRIED_METRICS),
@@ -58,7 +61,12 @@ OWN = _collected()
 """By what is special about each."""
 
 _SHORT = {"steps": 20, "eval_every": 10, "batch": 16, "test_size": 16, "width": 8, "seed": 0}
-FILE_OF: dict[Section, str] = {"tasks": "own_task.py", "networks": "own_network.py", "metrics": "own_metric.py"}
+FILE_OF: dict[Section, str] = {
+    "tasks": "own_task.py",
+    "networks": "own_network.py",
+    "trainings": "own_optimiser.py",
+    "metrics": "own_metric.py",
+}
 
 
 def grid_of(*sections: Section) -> dict[str, Any]:
@@ -68,6 +76,8 @@ def grid_of(*sections: Section) -> dict[str, Any]:
         block = {"task": "majority", "bits": 6, "gamma": 1}
     if "networks" in sections:
         block |= {"network": ["relu2", "gated"], "gate": ["linear", "relu"], "base_lr": 0.1}
+    if "trainings" in sections:
+        block |= {"training": ["adam", "lion"], "memory": [0.5, 0.9], "base_lr": 0.1}
     if "metrics" in sections:
         block["save"] = ["curves", "sparsity"]
     return {**{section: [FILE_OF[section]] for section in sections}, "defaults": dict(_SHORT), "grids": [block]}
@@ -121,7 +131,7 @@ def _dumped(grid: Any) -> bytes:
 
 def can_be_run(own: Own) -> bool:
     """Whether this version can say what becomes of it."""
-    needs_engine = own.section == "networks" and own.verdict != "refused"
+    needs_engine = own.section in ("networks", "trainings") and own.verdict != "refused"
     return (IS_GENERAL or not needs_engine) and (CHECKS or own.verdict != "tried")
 
 
@@ -155,7 +165,7 @@ _OVERRIDES = (
     "network=gated", "network=relu2", "network=gatd", "network=erf2", "network=gated,relu2", "network=", "training=sgd",
     "training=langevin", "training=sgd,sgd", "gate=relu", "gate=rleu", "gate=1", "save=sparsity", "save=sparsty", "save=[]",
     "metrics=own_metric.py", "networks=own_network.py", "task=majority", "task=parity", "bits=3,4", "width=range(1,4)",
-    "seed=0,1", "depth=2", *(("momentum=0.9",) if IS_GENERAL else ()),
+    "seed=0,1", "depth=2", "training=lion", "memory=2", "trainings=own_optimiser.py", *(("momentum=0.9",) if IS_GENERAL else ()),
 )  # fmt: skip
 _OTHERS: tuple[tuple[str, Any], ...] = (
     ("zip", [["network", "gate"]]), ("zip", [["gate", "seed"]]), ("zip", [["training", "base_lr"]]),

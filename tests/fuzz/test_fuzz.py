@@ -71,7 +71,7 @@ def test_a_file_is_read_alike_whatever_was_read_before(own_world: Path) -> None:
 def test_a_file_that_was_another_in_between_shows_its_own_lines(tmp_path: Path) -> None:
     path = str(tmp_path / "own_task.py")
     for source in (own_others.TASK, "x = 1\n" + own_others.TASK, own_others.TASK):
-        [task] = register_user_file(UserFile(path, source)).tasks.values()
+        [task] = register_user_file(UserFile(path, source)).tasks
         assert inspect.getsource(task.draw_symbols).lstrip().startswith("def draw_symbols")
 
 

@@ -1,4 +1,4 @@
-"""Sweeps of a user's own tasks, networks and metrics: the examples, what is refused, and what is trained again and why."""
+"""Sweeps of parts of a user's own: the examples, what is refused, and what is trained again and why."""
 
 import os
 import pickle
@@ -11,11 +11,25 @@ import numpy as np
 import pytest
 
 from orchestrator.grid.load import load_grid
+from orchestrator.grid.syntax.problems import GridError
 from sweepkit.store.files import open_files
 from sweepkit.store.store import Store
 from sweepkit.store.upkeep.compact import compact
 from sweepkit.store.views import connect, declared
-from tests.own_parts import EXAMPLES, GATED, METRIC, NETWORK, PARITY, TWO_LAYERS, keep_registries, line_of, own_grid
+from tests.own_parts import (
+    BY_LION,
+    EXAMPLES,
+    GATED,
+    METRIC,
+    NETWORK,
+    OPTIMISER,
+    PARITY,
+    TWO_LAYERS,
+    keep_registries,
+    line_of,
+    own_grid,
+)
+from trainables.checking.training import check_training
 from trainables.engines import ENGINES
 
 needs_stacked = pytest.mark.skipif("stacked" not in ENGINES, reason="trains networks of every kind")
@@ -226,6 +240,7 @@ DRAWS = line_of(PARITY, "def train_examples")
 BAD = [
     ("task", PARITY.replace("1) > 0", "1)"), f"own_task.py:{DRAWS}: task parity: train_examples gave labels -1"),
     ("network", NETWORK.replace('@ parameters["a"]', '@ parameters["a"][:, None]'), "network gated: apply gave outputs of shape"),
+    ("optimiser", OPTIMISER.replace("sign_(), rate", "sign_().mean(0), rate"), "training lion: update gave a network other "),
     ("metric", METRIC.replace("(probe.features == 0).mean()", "7"), "metric sparsity: gave 7; wanted a number between its"),
 ]  # fmt: skip
 
@@ -234,7 +249,7 @@ BAD = [
 @pytest.mark.parametrize(("part", "source", "said"), BAD, ids=[part for part, _, _ in BAD])
 def test_bad_parts_exit_2_before_anything_is_written(tmp_path, sweep_here, results, monkeypatch, part, source, said, options):
     monkeypatch.setattr("ray.init", lambda **how: pytest.fail("Ray was started"))
-    blocks = TWO_LAYERS + (GATED if part == "network" else "")
+    blocks = TWO_LAYERS + {"network": GATED, "optimiser": BY_LION}.get(part, "")
     done = sweep_here(own_grid(tmp_path, blocks=blocks, **{part: source}), *options)
     assert done.returncode == 2
     assert said in done.stderr and done.stdout == "" and "Traceback" not in done.stderr
@@ -268,16 +283,19 @@ while not work.advance(1.0, Provenance(RESULTS, "abc")):
 """
 
 
-@pytest.mark.parametrize("blocks", [TWO_LAYERS, pytest.param(GATED, marks=needs_stacked)], ids=["relu2", "gated"])
+IN_STACKS = [pytest.param(blocks, marks=needs_stacked) for blocks in (GATED, BY_LION)]
+
+
+@pytest.mark.parametrize("blocks", [TWO_LAYERS, *IN_STACKS], ids=["relu2", "gated", "lion"])
 def test_a_worker_that_has_only_the_text_of_the_files_trains(tmp_path, results, blocks):
     grid = load_grid(own_grid(tmp_path, blocks=blocks))
     first = [p for p in grid.cells if p.cell.shape() == grid.cells[0].cell.shape()]
-    for name in ("own_task", "own_network", "own_metric"):
+    for name in ("own_task", "own_network", "own_optimiser", "own_metric"):
         (tmp_path / f"{name}.py").unlink()
     (tmp_path / "pack").write_bytes(pickle.dumps(pickle.dumps(first)))
     (tmp_path / "files").write_bytes(pickle.dumps(grid.user_files))
     Store(results).prepare()
-    engine = "stacked" if blocks is GATED else "batched"
+    engine = "batched" if blocks is TWO_LAYERS else "stacked"
     code = TRAIN.replace("ENGINE", repr(engine)).replace("RESULTS", repr(results))
     subprocess.run([sys.executable, "-c", code], cwd=tmp_path, env=_importing(), check=True)
     found = rows(results, "cell_id, status, sparsity")
@@ -318,6 +336,108 @@ def test_an_edited_network_gives_new_networks_and_an_edited_metric_does_not(tmp_
 
     assert ids() == ids() == ids(metric=METRIC + "\n# edited\n")
     assert set(ids()).isdisjoint(ids(network=NETWORK + "\n# edited\n"))
+    assert ids() == ids(optimiser=OPTIMISER + "\n# edited\n")  # which trains none of them
+
+
+def test_an_edited_optimiser_gives_new_networks_wherever_it_lies(tmp_path):
+    def ids(folder, **files):
+        (tmp_path / folder).mkdir(exist_ok=True)
+        return [p.cell_id for p in load_grid(own_grid(tmp_path / folder, blocks=BY_LION, **files)).cells]
+
+    assert ids("here") == ids("there") == ids("here", network=NETWORK + "\n# edited\n")
+    assert set(ids("here")).isdisjoint(ids("here", optimiser=OPTIMISER + "\n# edited\n"))
+
+
+OWN_SIGNS = """
+from typing import Annotated, ClassVar
+from pydantic import Field
+from trainables.training import Minibatch
+
+class Signs(Minibatch):
+    name: ClassVar[str] = "signs"
+    is_normalised: ClassVar[bool] = True
+    strength: Annotated[float, Field(gt=0, title="strength of a step")] = 1.0
+
+    def update(self, theta, gradient, state, rate, free, scheduled):
+        theta.addcmul_(gradient.sign(), rate, value=-self.strength)
+"""
+
+
+@needs_stacked
+def test_an_own_optimiser_trains_as_one_of_the_package_and_readers_know_its_keys_without_its_file(tmp_path, sweep_here, results):
+    block = "  - {task: parity, d: [6, 8], gamma: 1, training: [signsgd, signs], base_lr: 0.01, seed: {range: 2}}\n"
+    grid = own_grid(tmp_path, optimiser=OWN_SIGNS, blocks=block)
+    done = sweep_here(grid, "--debug")
+    assert done.returncode == 0, done.stderr
+    assert "0 to train" in sweep_here(grid, "--debug").stderr
+    (tmp_path / "own_optimiser.py").unlink()
+    trained = {
+        training: connect(results).execute(
+            "select d, seed, engine, strength, final_train_loss, best_test_acc, readout_ratio from cells "
+            "where training = ? order by d, seed", [training],
+        ).fetchall()
+        for training in ("signs", "signsgd")
+    }  # fmt: skip
+    assert [(*row[:3], row[3]) for row in trained["signs"]] == [(d, s, "stacked", 1.0) for d in (6, 8) for s in (0, 1)]
+    assert [row[:3] + row[4:] for row in trained["signs"]] == [row[:3] + row[4:] for row in trained["signsgd"]]
+    assert {row[3] for row in trained["signsgd"]} == {None}
+    told = declared(results)["strength"]
+    assert (told.title, told.part, told.default, told.of) == ("strength of a step", "training", 1.0, ("signs",))
+
+
+@needs_stacked
+def test_networks_of_an_own_optimiser_are_those_that_are_trained_alone_or_go_on_after_a_stop(tmp_path):
+    cells = [p.cell for p in load_grid(own_grid(tmp_path, blocks=BY_LION)).cells]
+    pack = [cell for cell in cells if cell.shape() == cells[0].shape()]
+    assert len(pack) == 2
+    assert check_training(pack) == []
+
+
+HAND_WRITTEN = """
+from typing import ClassVar
+from trainables.training.sgd import SGD
+
+class Twice(SGD):
+    name: ClassVar[str] = "twice"
+
+    def update(self, theta, gradient, state, rate, free, scheduled):
+        theta.addcmul_(gradient, rate, value=-2)
+"""
+
+
+def test_engines_that_write_out_the_steps_of_sgd_train_no_own_optimiser(tmp_path):
+    block = "  - {task: same_different, L: 4, d: 6, gamma: 1, training: [sgd, twice], seed: 0}\n"
+    by_sgd, by_twice = (p.cell for p in load_grid(own_grid(tmp_path, optimiser=HAND_WRITTEN, blocks=block)).cells)
+    engines = [[name for name, engine in ENGINES.items() if engine.trains(cell)] for cell in (by_sgd, by_twice)]
+    assert {"gram", "batched", "stacked"} <= {*engines[0]} and engines[1] == ["stacked"]
+
+
+@pytest.mark.parametrize(
+    ("block", "said"),
+    [
+        (
+            "training: lions",
+            "own.yaml:8: training = 'lions': must be one of adam, adamw, gd, langevin, lion, ridge, sgd, signsgd",
+        ),
+        ("training: lion, memry: 1", "unknown key 'memry'; did you mean 'memory'? legal keys of parity: "),
+        ("training: adam, memory: 0.5", "unknown key 'memory'; memory is a key of training lion, not of adam; legal keys"),
+        ("training: lion, memory: 2", "memory = 2: must be a number >= 0 and < 1"),
+        ("training: lion, momentum: 0.5", "momentum is a key of training sgd, not of lion;"),
+    ],
+)
+def test_mistakes_around_an_own_optimiser_are_told(tmp_path, sweep_here, block, said):
+    done = sweep_here(own_grid(tmp_path, blocks=f"  - {{task: parity, d: 6, gamma: 1, seed: 0, {block}}}\n"), "--dry-run")
+    assert done.returncode == 2 and said in done.stderr, done.stderr
+
+
+def test_an_optimiser_of_another_grid_is_unknown_here(tmp_path):
+    own_grid(tmp_path)
+    path = tmp_path / "own.yaml"
+    load_grid(path)
+    edited(path, "trainings: [own_optimiser.py]\n", "")
+    edited(path, "gamma: 1,", "gamma: 1, training: lion,")
+    with pytest.raises(GridError, match="training = 'lion': must be one of adam, adamw, gd, langevin, ridge, sgd, signsgd"):
+        load_grid(path)
 
 
 def test_a_network_of_ones_own_may_leave_a_parameter_out(tmp_path):

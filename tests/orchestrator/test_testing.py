@@ -16,7 +16,7 @@ grids:
 PARITY = (ROOT / "examples" / "parity.py").read_text()
 
 
-@pytest.mark.parametrize("name", ["own_network_grid", "parity_grid"])
+@pytest.mark.parametrize("name", ["own_network_grid", "own_optimiser_grid", "parity_grid"])
 def test_the_examples_pass(name):
     check_grid(ROOT / "examples" / f"{name}.yaml")
 

@@ -1,4 +1,4 @@
-"""Checks of a user's own tasks, networks and metrics, before any is tried. UserFileError names what is wrong, and its line."""
+"""Checks of a user's own parts before any is tried. UserFileError names what is wrong, and its line."""
 
 import inspect
 import re
@@ -12,12 +12,12 @@ from sweepkit.declarations.metrics import LISTS, METRICS
 from sweepkit.store.columns import check_further
 from sweepkit.store.schema import RESERVED
 from trainables import networks
-from trainables.metrics import Requested
+from trainables.metrics import Requested, metric_groups
 from trainables.metrics.base import Per
 from trainables.networks import Network
 from trainables.parts import KINDS, Part, declared, kind_of, plain_type
 from trainables.tasks import Task
-from trainables.training import all_trainings, training_names
+from trainables.training import Descent, Minibatch, Training, all_trainings
 
 
 def check_task(f: UserFile, cls: type[Task]) -> None:
@@ -40,9 +40,8 @@ def check_task(f: UserFile, cls: type[Task]) -> None:
         raise UserFileError(text, line_of(f, cls, "defaults"))
     for key in PARTS:
         name = cls.defaults.get(key, cls.default_of(key))
-        if not isinstance(name, str) or (key == "training" and name not in training_names()):
-            legal = f"one of {listed(training_names())}" if key == "training" else "the name of a network"
-            raise UserFileError(f"task {cls.__name__}: its default {key} is {show(name)}, and must be {legal}", line)
+        if not isinstance(name, str):
+            raise UserFileError(f"task {cls.__name__}: its default {key} is {show(name)}, and must be the name of a {key}", line)
 
 
 def check_network(f: UserFile, cls: type[Network]) -> None:
@@ -58,6 +57,23 @@ def check_network(f: UserFile, cls: type[Network]) -> None:
         raise UserFileError(f"network {cls.__name__} needs a field width: width: Annotated[int, Field(ge=1)]", line)
     if cls.family != "descent":
         raise UserFileError(f"network {cls.__name__}: your own networks must learn by gradient descent; leave `family` out", line)
+
+
+def check_training(f: UserFile, cls: type[Training]) -> None:
+    """Check that a training is an optimiser, and the methods and the name of it."""
+    line = line_of(f, cls)
+    if not issubclass(cls, Descent) or cls.family != "descent":
+        told = "your own trainings must learn by gradient descent; subclass trainables.training.Minibatch, and leave `family` out"
+        raise UserFileError(f"training {cls.__name__}: {told}", line)
+    if cls.update is Descent.update:
+        raise UserFileError(f"training {cls.__name__} lacks update", line)
+    for method in ("start", "schedule", "update"):
+        if not callable(getattr(cls, method)):
+            raise UserFileError(f"training {cls.__name__}: {method} is not a function", line_of(f, cls, method))
+    if cls.examples is Descent.examples and cls.is_full_batch is Descent.is_full_batch:
+        told = "does not say how many examples a step takes; subclass trainables.training.Minibatch"
+        raise UserFileError(f"training {cls.__name__} {told}", line)
+    _check_name(f, cls, "lion")
 
 
 def _check_name(f: UserFile, cls: type[Part], example: str) -> None:
@@ -80,9 +96,11 @@ def check_metric(f: UserFile, found: Requested) -> None:
         raise UserFileError(f"metric {metric.name}: better must be 'higher', 'lower' or ''", line)
     if metric.per not in (legal := get_args(Per)):
         raise UserFileError(f"metric {metric.name}: per must be one of {listed(legal)}, not {show(metric.per)}", line)
-    taken = (*BLOCK_KEYS, *METRICS, *_package_keys(), *LISTS)
+    taken = (*BLOCK_KEYS, *METRICS, "seed", *_keys_of_package("network", "training"), *LISTS)
     if metric.name.lower() in RESERVED or metric.name in taken:
         raise UserFileError(f"metric {metric.name}: the results have a column of this name; choose another", line)
+    if metric.name in metric_groups():
+        raise UserFileError(f"the name {metric.name!r} belongs to a group of metrics of this package; choose another", line)
     try:
         check_further(metric)
     except ValueError as error:
@@ -92,7 +110,15 @@ def check_metric(f: UserFile, found: Requested) -> None:
 _TYPES = {kind: tuple(t for t, k in KINDS.items() if k == kind) for kind in ("whole", "text", "truth")} | {"number": (float, int)}
 
 
-def check_words(f: UserFile, cls: type[Part]) -> None:
+def check_part(f: UserFile, cls: type[Part]) -> None:
+    """Check what parts of cells have alike: the names of keys that they list, their versions and their fields."""
+    _check_words(f, cls)
+    _check_fields(f, cls)
+    if issubclass(cls, Descent):
+        _check_free(f, cls)
+
+
+def _check_words(f: UserFile, cls: type[Part]) -> None:
     """Check the attributes in which a part lists names of its keys, and its version."""
     of_tasks = ("also_hashed", "later") if issubclass(cls, Task) else ()
     for word in ("locations", "shared_across", "free", "hashed_at_default", "told", *of_tasks):
@@ -106,12 +132,22 @@ def check_words(f: UserFile, cls: type[Part]) -> None:
         )
 
 
-def check_fields(f: UserFile, cls: type[Part]) -> None:
+def _check_free(f: UserFile, cls: type[Descent]) -> None:
+    """Check the keys in which networks of one pack may differ: an optimiser gets them as tensors of numbers."""
+    own = [n for n, field in cls.model_fields.items() if n not in Minibatch.model_fields and field.annotation in (int, float)]
+    if wrong := [name for name in cls.free if name not in ("base_lr", *own)]:
+        told = f"free names {listed(map(show, wrong))}; it may name base_lr and numbers among its own keys"
+        raise UserFileError(f"training {cls.__name__}: {told}: {listed(own) or 'it has none'}", line_of(f, cls, "free"))
+
+
+def _check_fields(f: UserFile, cls: type[Part]) -> None:
     """Check the fields of a part. Each becomes a key of grids and a column of the results, so its name must be free as both."""
     seen: dict[str, str] = {}
     of_others = {name for name, key in KEYS.items() if key.part != "task" and not key.derived}
-    taken = {*PARTS, *of_others} if issubclass(cls, Task) else {"seed", *PARTS, *_training_keys()}
+    of_other_role = _keys_of_package("training" if cls.role == "network" else "network")
+    taken = {*PARTS, *of_others} if issubclass(cls, Task) else {"seed", *PARTS, *of_other_role}
     of_every = Task.model_fields if issubclass(cls, Task) else {}
+    hidden = {*vars(Part), *of_every, *_attributes_of_optimisers(cls)}
     for name, field in cls.model_fields.items():
         if name in of_every and name not in vars(cls).get("__annotations__", {}):
             continue
@@ -124,8 +160,8 @@ def check_fields(f: UserFile, cls: type[Part]) -> None:
             kind = None  # only a network may leave a key out, with None; a task has all its keys
         if name in taken or name in BLOCK_KEYS:
             raise refuse("a grid uses this name already")
-        if name in vars(Part) or name in of_every:
-            raise refuse("every task and network has something else of this name; choose another")
+        if name in hidden:
+            raise refuse(f"every {cls.role} has something else of this name; choose another")
         if kind is None:
             given = "" if get_args(field.annotation) else getattr(field.annotation, "__name__", "")
             given = given or str(field.annotation).replace("typing.", "")
@@ -151,18 +187,23 @@ def check_fields(f: UserFile, cls: type[Part]) -> None:
             raise refuse(f"its declaration is not legal: {error}") from None
 
 
-def _training_keys() -> set[str]:
-    return {name for training in all_trainings() for name in training.model_fields}
+def _attributes_of_optimisers(cls: type[Part]) -> set[str]:
+    """Methods and facts of every optimiser, which a field of this name would hide."""
+    return {*vars(Training), *vars(Descent), *vars(Minibatch)} - {*Minibatch.model_fields} if issubclass(cls, Descent) else set()
+
+
+def _parts_of_package() -> list[type[Part]]:
+    """This package's networks and trainings, without those of user files, which depend on the grids read before."""
+    return [part for part in (*all_trainings(), *networks.all_networks()) if not part.file_digest]
+
+
+def _keys_of_package(*roles: str) -> set[str]:
+    """Keys of this package's networks or trainings."""
+    return {name for part in _parts_of_package() if part.role in roles for name in part.model_fields}
 
 
 def _settled_keys() -> set[str]:
     """Keys of this package's networks and trainings that have a default in every part that has them."""
-    parts = (*all_trainings(), *(network for network in networks.all_networks() if not network.file_digest))
+    parts = _parts_of_package()
     required = {name for part in parts for name, field in part.model_fields.items() if field.is_required()}
     return {name for part in parts for name in part.model_fields} - required
-
-
-def _package_keys() -> set[str]:
-    """Keys of this package's networks and trainings, without those of user files, which depend on the grids read before."""
-    own = (network for network in networks.all_networks() if not network.file_digest)
-    return {"seed", *_training_keys(), *(name for network in own for name in network.model_fields)}

@@ -1,25 +1,22 @@
-"""The tasks, networks and metrics that blocks of a grid may name: those of the package, and those of a user's own files."""
+"""The parts that blocks of a grid may name: those of the package, and those of a user's own files."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from orchestrator.grid.own.files import UserParts, register_user_file
+from orchestrator.grid.own.files import KINDS, Own, UserParts, register_user_file
 from orchestrator.grid.own.source import UserFile, UserFileError, line_at, line_of
 from orchestrator.grid.syntax.files import read_text
 from orchestrator.grid.syntax.problems import Report
 from sweepkit.console.words import listed, nearest, show
 from sweepkit.console.yaml_lines import Item
 from sweepkit.declarations.columns import Kind
-from trainables.metrics import Requested, requested_metric, requested_names
-from trainables.networks import Network, all_networks
-from trainables.parts import Part, declared
-from trainables.tasks import Task, task_class, task_names
-from trainables.training import all_trainings, training_class
-
-FILES = {"tasks": "parity.py", "networks": "own_network.py", "metrics": "own_metric.py"}
-"""Keys that list files of a user's own parts, each with the name of an example."""
+from trainables.metrics import Requested
+from trainables.networks import Network
+from trainables.parts import declared
+from trainables.tasks import Task
+from trainables.training import Training
 
 
 class _Said(NamedTuple):
@@ -32,24 +29,22 @@ class ColumnKinds:
 
     def __init__(self) -> None:
         self._said: dict[str, _Said] = {}
-        for part in (*map(task_class, task_names()), *all_networks(), *all_trainings()):
-            if not part.file_digest:
-                for name, key in declared(part).items():
-                    self._said.setdefault(name.lower(), _Said(key.kind, f"{part.role} {part.name} of this package"))
-        for asked in map(requested_metric, requested_names()):
-            if not asked.metric.digest:
-                self._said.setdefault(asked.name.lower(), _Said(asked.metric.kind, f"metric {asked.name} of this package"))
+        for part in (part for kind in KINDS.values() for part in kind.of_package()):
+            if isinstance(part, Requested):
+                self._said.setdefault(part.name.lower(), _Said(part.metric.kind, f"metric {part.name} of this package"))
+                continue
+            for name, key in declared(part).items():
+                self._said.setdefault(name.lower(), _Said(key.kind, f"{part.role} {part.name} of this package"))
 
     def add(self, found: UserParts) -> None:
         """Note the keys and metrics of a file's parts; UserFileError if a name is known already, with another kind."""
-        parts: tuple[type[Part], ...] = (*found.tasks.values(), *found.networks)
-        for part in parts:
+        for part in found.classes:
             for name, key in declared(part).items():
                 if name in part.locations:
                     continue
                 if why := self._refusal(name, _Said(key.kind, f"{part.role} {part.name}")):
                     raise UserFileError(f"{part.role} {part.__name__}, field {name}: {why}", line_of(found.file, part, name))
-        for asked in found.metrics.values():
+        for asked in found.metrics:
             if why := self._refusal(asked.name, _Said(asked.metric.kind, f"metric {asked.name}")):
                 raise UserFileError(f"metric {asked.name}: {why}", line_at(found.file, rf"def {asked.name}\b"))
 
@@ -68,63 +63,76 @@ class OwnParts(NamedTuple):
     files: tuple[UserFile, ...]
     tasks: dict[str, type[Task]]
     networks: list[type[Network]]
+    trainings: dict[str, type[Training]]
     metrics: dict[str, Requested]
     all_known: bool
     """Whether all files were good."""
 
 
 def own_parts(top: Mapping[str, Item], folder: Path, report: Report) -> OwnParts:
-    """The parts of the files that a grid lists under the keys FILES; `folder` is where their relative paths start."""
-    tasks = {name: task_class(name) for name in task_names() if not task_class(name).file_digest}
-    networks = [network for network in all_networks() if not network.file_digest]
-    every = {name: requested_metric(name) for name in requested_names()}
-    metrics = {name: asked for name, asked in every.items() if not asked.metric.digest}
+    """The parts of the files that a grid lists under the keys KINDS; `folder` is where their relative paths start."""
     files: dict[UserFile, None] = {}
-    own_tasks: dict[type[Task], Item] = {}
-    kinds, are_good = ColumnKinds(), True
-    for key in FILES:
+    own: dict[str, dict[Own, Item]] = {key: {} for key in KINDS}
+    columns, are_good = ColumnKinds(), True
+    for key in KINDS:
         item = top.get(key)
         if item is None or item.value is None:
             continue
         for part in item.items:
-            found = _user_file(key, part, folder, kinds, report)
+            found = _user_file(key, part, folder, columns, report)
             if found is None:
                 are_good = False
                 continue
-            for name, kind in found.tasks.items():
-                if tasks.setdefault(name, kind) is not kind:
-                    report.at(part, f"{key}: {show(part.value)} defines {name}, which another of these files defines too")
-            for network in found.networks:
-                if any(n.name == network.name and n is not network for n in networks):
-                    report.at(part, f"{key}: {show(part.value)} defines {network.name}, which another of these files defines too")
-                networks.append(network)
-            for name, asked in found.metrics.items():
-                alike = [other for other in metrics if other.lower() == name.lower()]  # names of columns do not differ by case
-                if any(metrics[other] is not asked for other in alike):
-                    report.at(part, f"{key}: {show(part.value)} defines {name}, which another of these files defines too")
-                metrics[name] = asked
-            own_tasks |= dict.fromkeys(found.tasks.values(), part)
+            for kind, parts in own.items():
+                for defined in found.of(kind):
+                    if any(_have_one_name(defined, other) for other in parts if other is not defined):
+                        told = f"defines {defined.name}, which another of these files defines too"
+                        report.at(part, f"{key}: {show(part.value)} {told}")
+                    parts[defined] = part
             files[found.file] = None
+    every = {key: [*kind.of_package(), *own[key]] for key, kind in KINDS.items()}
+    tasks, networks, trainings, metrics = every.values()
     if are_good:
-        _check_default_networks(own_tasks, networks, report)
-    return OwnParts(tuple(files), tasks, list(dict.fromkeys(networks)), metrics, are_good)
+        for task in _without_default_parts(own["tasks"], networks, trainings, report):
+            tasks.remove(task)
+            are_good = False
+    return OwnParts(tuple(files), _by_name(tasks), networks, _by_name(trainings), _by_name(metrics), are_good)
 
 
-def _check_default_networks(tasks: dict[type[Task], Item], networks: list[type[Network]], report: Report) -> None:
-    """Report tasks of a user whose default network does not exist, or cannot be trained by the task's default training."""
+def _by_name(parts: Iterable[Any]) -> dict[str, Any]:
+    return {part.name: part for part in parts}
+
+
+def _have_one_name(part: Own, other: Own) -> bool:
+    """Whether they have one name. Those of metrics are names of columns, which do not differ by case."""
+    return part.name == other.name or (isinstance(part, Requested) and part.name.lower() == other.name.lower())
+
+
+def _without_default_parts(
+    tasks: Mapping[Any, Item], networks: Iterable[type[Network]], trainings: Iterable[type[Training]], report: Report
+) -> list[Own]:
+    """Report tasks of a user whose default training does not exist, or cannot train the task's default network. Returns those
+    without a training."""
+    wrong = []
     for task, part in tasks.items():
-        name, training = task.default_of("network"), task.default_of("training")
-        legal = [network.name for network in networks if network.family == training_class(training).family]
-        if name not in legal:
-            hint = nearest(name, legal) or ";"
-            told = f"task {task.name} has the default network {show(name)}{hint} {training} trains {listed(legal)}"
-            report.at(part, f"tasks: {show(part.value)}: {told}")
+        name, of = task.default_of("network"), task.default_of("training")
+        training = _by_name(trainings).get(of)
+        if training is None:
+            wrong.append(task)
+            legal = sorted(one.name for one in trainings)
+            told = f"has the default training {show(of)}{nearest(of, legal) or ';'} legal: {listed(legal)}"
+        else:
+            legal = [network.name for network in networks if network.family == training.family]
+            told = f"has the default network {show(name)}{nearest(name, legal) or ';'} {of} trains {listed(legal)}"
+        if training is None or name not in legal:
+            report.at(part, f"tasks: {show(part.value)}: task {task.name} {told}")
+    return wrong
 
 
 def _user_file(key: str, part: Item, folder: Path, kinds: ColumnKinds, report: Report) -> UserParts | None:
-    """The parts in the file that an item of `tasks:`, `networks:` or `metrics:` names; None, with a report, for a bad file."""
+    """The parts in the file that an item of `tasks:`, `networks:`, ... names; None, with a report, for a bad file."""
     if not isinstance(part.value, str) or not part.value:
-        report.at(part, f"{key}: {show(part.value)}: must be the path of a Python file, such as {key}: [{FILES[key]}]")
+        report.at(part, f"{key}: {show(part.value)}: must be the path of a Python file, such as {key}: [{KINDS[key].example}]")
         return None
     path = folder / part.value
     read = Report()

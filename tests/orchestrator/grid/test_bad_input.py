@@ -355,7 +355,7 @@ def test_a_file_of_another_kind_is_no_grid(tmp_path, name):
         load_grid(tmp_path / name)
     [line] = str(error.value).splitlines()
     assert f"not a grid: a grid is a YAML file with the key `grids`, and this is a {Path(name).suffix} file without it" in line
-    assert ("`networks` or `metrics`" in line) == (name == "part.py")
+    assert ("`trainings` or `metrics`" in line) == (name == "part.py")
 
 
 def test_a_grid_may_have_any_name(small_grid, tmp_path):

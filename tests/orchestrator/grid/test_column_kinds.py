@@ -4,7 +4,7 @@ import pytest
 
 from orchestrator.grid.load import load_grid
 from orchestrator.grid.syntax.problems import GridError
-from tests.own_parts import METRIC, NETWORK, PARITY, keep_registries, line_of
+from tests.own_parts import METRIC, NETWORK, OPTIMISER, PARITY, keep_registries, line_of
 
 GRID = """\
 {lists}
@@ -74,6 +74,24 @@ def test_own_networks_keep_to_the_kind_of_each_other(problems, other, here):
     assert said.startswith(f"networks1.py:{LINE}: network Second, field kernel: it is {here} here and a whole number in network")
     [said] = problems(networks=[first + "\n\n" + second[second.index("class") :]])
     assert f"it is {here} here and a whole number in network first, {TOLD}" in said
+
+
+MEMORY = next(line for line in OPTIMISER.splitlines() if "memory: Annotated" in line)
+
+
+def optimiser(field: str) -> str:
+    return OPTIMISER.replace(MEMORY, f"    {field}")
+
+
+def test_optimisers_keep_to_the_kinds_of_the_package_and_of_own_networks(problems):
+    line = line_of(OPTIMISER, MEMORY)
+    [said] = problems(trainings=[optimiser('beta1: str = "a"')])
+    assert said.startswith(f"trainings0.py:{line}: training Lion, field beta1: it is text here and a number in training adam of")
+    [said] = problems(networks=[network("own", "memory: int = 1")], trainings=[optimiser('memory: str = "a"')])
+    assert said.startswith(
+        f"trainings0.py:{line}: training Lion, field memory: it is text here and a whole number in network own"
+    )
+    assert problems(trainings=[optimiser("beta1: float = 0.5")]) == []
 
 
 def test_a_metric_keeps_to_the_kind_of_a_key(problems):

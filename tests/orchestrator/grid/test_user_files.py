@@ -89,7 +89,7 @@ def test_the_digest_of_a_file_with_the_line_ends_of_unix_is_that_of_its_bytes():
 def test_registering_twice_gives_the_same_classes():
     file = UserFile("somewhere/parity.py", PARITY)
     assert register_user_file(file) == register_user_file(pickle.loads(pickle.dumps(file)))
-    [cls] = register_user_file(file).tasks.values()
+    [cls] = register_user_file(file).tasks
     assert len(cls.file_digest) == 12 and cls.__module__ == f"user_file_{cls.file_digest}"
 
 
@@ -174,8 +174,8 @@ BAD_FIELDS = [
     ("status: int = 2", "field status: the results have a column of this name"),
     ("Seed: int = 2", "field Seed: the results have a column of this name (case makes no difference)"),
     ("p: int = 2", "field p: the results have a column of this name"),
-    ("source: float = 1.0", "field source: every task and network has something else of this name; choose another"),
-    ("data_seed: int = 2", "field data_seed: every task and network has something else of this name; choose another"),
+    ("source: float = 1.0", "field source: every task has something else of this name; choose another"),
+    ("data_seed: int = 2", "field data_seed: every task has something else of this name; choose another"),
     ("curve_step: int = 2", "field curve_step: the results have a column of this name"),
     ("gamma_label: str = 'a'", "field gamma_label: the results have a column of this name"),
     ("sweep: str = 'a'", "field sweep: the results have a column of this name"),

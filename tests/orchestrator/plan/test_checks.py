@@ -7,7 +7,7 @@ from orchestrator.grid.load import load_grid
 from orchestrator.grid.syntax.problems import GridError
 from orchestrator.plan import checks
 from orchestrator.plan.checks import MOST_SETTINGS, check_own_parts
-from tests.own_parts import GATED, METRIC, NETWORK, PARITY, TWO_LAYERS, keep_registries, line_of, own_grid
+from tests.own_parts import BY_LION, GATED, METRIC, NETWORK, OPTIMISER, PARITY, TWO_LAYERS, keep_registries, line_of, own_grid
 from trainables.checking.part import Finding
 
 
@@ -28,7 +28,7 @@ def refused(folder, **files):
 
 
 def test_the_examples_are_sound(tmp_path):
-    assert checked(tmp_path) == []
+    assert checked(tmp_path, blocks=TWO_LAYERS + GATED + BY_LION) == []
 
 
 def test_a_grid_without_files_of_its_own_is_not_looked_at(small_grid, monkeypatch):
@@ -57,6 +57,27 @@ def test_a_network_and_a_metric_each_with_its_own_file(tmp_path):
     [line] = [line for line in lines if "own_metric" in line]
     assert line.startswith(f"own_metric.py:{line_of(metric, '@metric')}: metric sparsity: gave ")
     assert line.endswith("; wanted a number between its low = 0 and high = 1 (d = 6, network = relu2, seed = 1)")
+
+
+def test_an_optimiser_is_tried_in_each_of_its_settings(tmp_path):
+    optimiser = OPTIMISER.replace("rate, value=-1)", "rate, value=-1 if self.memory < 0.8 else 0)")
+    [line] = refused(tmp_path, optimiser=optimiser, blocks=BY_LION)
+    update = line_of(optimiser, "def update")
+    assert line == (
+        f"own_optimiser.py:{update}: training lion: update changed no parameter; wanted theta changed in place, as by "
+        "theta.addcmul_(gradient, rate, value=-1) (d = 6, memory = 0.9, seed = 1)"
+    )
+
+
+def test_an_optimiser_of_a_network_that_is_wrong_is_not_tried(tmp_path):
+    network = NETWORK.replace('@ parameters["a"]', '@ parameters["a"][:, None]')
+    optimiser = OPTIMISER.replace("addcmul_(blended", "addcmul(blended")
+    assert [line.partition(":")[0] for line in refused(tmp_path, network=network, optimiser=optimiser, blocks=GATED)] == [
+        "own_network.py"
+    ]
+    by_both = GATED.replace("network: gated,", "network: gated, training: lion,")
+    [line] = refused(tmp_path, network=network, optimiser=optimiser, blocks=by_both)
+    assert line.startswith("own_network.py:")
 
 
 def test_an_exception_has_its_line(tmp_path):
@@ -165,7 +186,7 @@ def test_a_metric_with_the_name_of_a_key(tmp_path):
     metric = METRIC.replace("def sparsity", "def share")
     lines = refused(tmp_path, task=task, metric=metric, blocks=TWO_LAYERS.replace("sparsity", "share"))
     assert lines == [
-        "own.yaml:7: save: metric share would be a column of the results, and so is the key share of parity; rename it"
+        "own.yaml:8: save: metric share would be a column of the results, and so is the key share of parity; rename it"
     ]
 
 
