@@ -193,4 +193,7 @@ def words(folder: Path) -> str:
 def minutes(grid: Path) -> str:
     """How long a grid takes by its head."""
     head = " ".join(grid.read_text().split("\nsweep:")[0].replace("\n#", "").split())
-    return re.findall(r"(?:a minute|[\d.]+ (?:minutes|hours))(?: on a core)?", head)[-1]
+    found = re.findall(r"(?:a minute|[\d.]+ (?:minutes|hours))(?: on a core)?", head)
+    if not found:
+        raise PluginError(f"{grid}: its head must say how long it takes, such as `5 minutes on 2 cores`")
+    return str(found[-1])
