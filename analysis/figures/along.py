@@ -246,7 +246,7 @@ def _chart(along: Along, metric: Metric, frame: pd.DataFrame, theory: pd.DataFra
     is_power = along.guide is not None  # a straight line on logarithmic axes
     log_x = _is_wide(frame[X]) or (is_power and bool((frame[X] > 0).all()))
     points = frame[frame["mean"] > 0] if metric.logarithmic else frame
-    theory = theory[theory["mean"] > 0] if metric.logarithmic else theory
+    theory = theory[~(theory["mean"] <= 0)] if metric.logarithmic else theory  # NaN breaks a line
     log_y = metric.logarithmic and len(points) > 0
     log_y = log_y and (is_power or float(points["mean"].max()) > SPAN * float(points["mean"].min()))
     x = alt.X(f"{X}:Q", title=_title_of_x(along, known), **_scaled(points[X], log_x))
@@ -272,7 +272,7 @@ def _chart(along: Along, metric: Metric, frame: pd.DataFrame, theory: pd.DataFra
     lines = [theory] if len(theory) else []
     lines += [_guides(along, points)] if along.guide is not None and len(points) else []
     for line in lines:
-        dashed = alt.Chart(line).mark_line(strokeDash=[5, 3], color="black", clip=True)
+        dashed = alt.Chart(line).mark_line(strokeDash=[5, 3], color="black", clip=True, invalid="break-paths-filter-domains")
         layers.append(dashed.encode(x=x, y=y, detail=[f"{CASE}:N", f"{SERIES}:N"]))
     if along.level is not None:
         layers.append(alt.Chart(pd.DataFrame({"mean": [along.level]})).mark_rule(strokeDash=[5, 3]).encode(y=y))

@@ -18,6 +18,7 @@ STUDY = Study(
             "DoubleDescent",
             metric="test_mse",
             x="P",
+            panels=True,
             title="Test error of linear regression against the number of examples",
             cases=(
                 Case("no ridge", {**MISFIT, "ridge": 1e-9}, by="d", theory="no_ridge"),
