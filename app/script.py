@@ -13,7 +13,6 @@ from app.pages_with_data import empty_pages
 from app.preload import REST, import_ahead, importing
 from app.screens import home
 from app.shared import guarded, links, look, results_directory
-from sweepkit.studies import StudyError
 
 
 def page_of(name: str, address: str, hidden: bool) -> st.Page:
@@ -49,11 +48,6 @@ def _without_data() -> frozenset[str]:
 def main() -> None:
     """Show the chosen page; Streamlit calls this at every interaction."""
     st.set_page_config("Sweeps beside the theory", layout="wide")
-    try:
-        PAGES.values()
-    except StudyError as error:  # that --study names: the pages come back once it is mended
-        st.error(str(error))
-        return
     without_data = _without_data()
     links.update({name: page_of(name, name, name in without_data) for name in PAGES})
     former = [page_of(name, address, True) for address, name in FORMER.items()]

@@ -16,7 +16,7 @@ from app.downloads import may_run_again
 from app.styles import fit_screen, is_dark, is_narrow
 from app.theory import theories_known
 from sweepkit.console.commands import command, sweep_command
-from sweepkit.studies import StudyError, add
+from sweepkit.studies import StudyError, add, left_out, tolerate
 
 REFRESH_S = 5
 """How often an open page looks for new results of a running sweep."""
@@ -46,6 +46,7 @@ def results_directory() -> str:
             add(folder)
     except StudyError as error:
         raise ResultsError(str(error)) from None
+    tolerate()
     return str(asked.results)
 
 
@@ -60,6 +61,8 @@ def guarded(title: str, meaning: str, show: Callable[[str], None]) -> None:
         st.error(str(error))
         return
     notes = st.container()
+    for wrong in left_out():
+        st.error(f"A study is left out: {wrong}")
     try:
         if not st.session_state.pop(_LOOKED, False):
             st.session_state[_SEEN] = _moment(results)

@@ -29,6 +29,9 @@ _ALONG = frozenset(name for name, metric in METRICS.items() if metric.per == "ev
 """The metrics along training that every store has."""
 
 
+_BOUNDS = {"at_least", "at_most"}
+
+
 def load_claims(*paths: Path, known_measures: Collection[str] = MEASURES, study: str | None = None) -> list[Claim]:
     """All entries. Each measurement is checked: its kind is known and gets the arguments it needs. ValueError with the entry's id
     for a mistake.
@@ -61,6 +64,9 @@ def _check_measure(claim: Claim, known_measures: Collection[str]) -> None:
         if kind not in KINDS:
             raise ValueError(f"unknown kind {kind!r}; there are {', '.join(KINDS)}")
         inspect.signature(KINDS[kind]).bind("", **arguments)
+        for key, wanted in arguments.get("of", {}).items():
+            if isinstance(wanted, dict) and (wrong := sorted(wanted.keys() - _BOUNDS)):
+                raise ValueError(f"of: {key}: unknown {wrong[0]!r}; a range is {{at_least: 1, at_most: 2}}, or one of the two")
         known = _ALONG if is_along(arguments) else known_measures
         named = [] if claim.on_request else [("measure", name, known) for name in measures_of(arguments)]
         named += [("theory", arguments["theory"], {one.name for one in THEORIES.values()})] if "theory" in arguments else []

@@ -78,7 +78,7 @@ def checked(results: str, claims: Sequence[Claim], words: str | None = "putting 
             left.discard(claim.id)
     finally:
         remember(results, token, known, left)
-    return [known[claim.id] for claim in claims]
+    return [known[claim.id]._replace(claim=claim) for claim in claims]  # whose source or note may have changed
 
 
 def remember(results: str, token: Any, known: Mapping[str, Checked], to_come: Iterable[str] = ()) -> None:

@@ -20,11 +20,12 @@ from analysis.figures.drawn import Drawn, Figure, Missing
 from analysis.studies.along import STEP, Along, Case
 from analysis.studies.declared import Declared
 from analysis.studies.loading import part
-from sweepkit.console.words import counted, shown
+from sweepkit.console.commands import name_here
+from sweepkit.console.words import counted, nearest, shown
 from sweepkit.declarations.columns import Column, Metric
 from sweepkit.stats import mean_interval, power_law
 from sweepkit.store.views import declared
-from sweepkit.studies import FILE, StudyError
+from sweepkit.studies import FILE, OURS, StudyError
 
 SERIES, X, T, THEORY = "series", "x", "t", "theory"
 SAMPLED = 64
@@ -39,7 +40,8 @@ def figure_of(study: Declared, along: Along) -> Figure:
     """The figure that the study declares."""
     theories = {case.theory: _function(study, along, case) for case in along.cases if case.theory}
     draw = partial(_draw, along, theories)
-    return Figure(along.name, along.title, study.source, study.grids, draw)
+    grids = [grid if study.folder.parent == OURS else name_here(study.grid_file(grid)) for grid in study.grids]
+    return Figure(along.name, along.title, study.source, tuple(grids), draw)
 
 
 def _function(study: Declared, along: Along, case: Case) -> Callable[..., Any]:
@@ -59,7 +61,7 @@ def _draw(along: Along, theories: dict[str, Callable[..., Any]], results: str, s
     known = declared(results)
     metric = known.get(along.metric)
     if not isinstance(metric, Metric):
-        return Missing(f"no networks with metric {along.metric}")
+        return Missing(f"no networks with metric {along.metric}{nearest(along.metric, measures(results)) or ''}".rstrip(";"))
     ends = (f"final_{metric.name}", metric.name, metric.name.removeprefix("curve_"), "final_train_loss", "best_test_acc")
     at_end = next((name for name in ends if name in measures(results)), metric.name) if along.is_along_training else metric.name
     cases = [case._replace(axes=along.case_axes(case)) for case in along.cases]
@@ -253,7 +255,9 @@ def _chart(along: Along, metric: Metric, frame: pd.DataFrame, theory: pd.DataFra
     y = alt.Y("mean:Q", title=along.y_title or metric.title, **_scaled(points["mean"], log_y))
     if log_y:  # intervals, too, fit between the axes
         seen = pd.concat([points["mean"], points["high"], points["low"][points["low"] > 0]])
-        y = y.scale(type="log", nice=False, domain=[float(seen.min()) / 1.2, 1.2 * float(seen.max())])
+        least = float(seen.min()) / 1.2
+        points = points.assign(low=points["low"].where(points["low"] > 0, least))  # an interval that reaches 0 ends at the axis
+        y = y.scale(type="log", nice=False, domain=[least, 1.2 * float(seen.max())])
     series = list(dict.fromkeys(points[SERIES]))
     scale = alt.Scale(domain=series, range=colours(len(series)))
     base = alt.Chart(points).encode(
@@ -261,13 +265,13 @@ def _chart(along: Along, metric: Metric, frame: pd.DataFrame, theory: pd.DataFra
         color=alt.Color(f"{SERIES}:N", title=None, scale=scale, legend=alt.Legend(labelLimit=300)),
         tooltip=[SERIES, X, *(alt.Tooltip(f"{name}:Q", format=".4g") for name in ("mean", "low", "high")), "n"],
     )
-    bars = (base.transform_filter("datum.low > 0") if log_y else base).mark_rule().encode(y=alt.Y("low:Q"), y2="high:Q")
+    bars = base.mark_rule(clip=True).encode(y=alt.Y("low:Q"), y2="high:Q")
     joined = base.mark_line(point={"size": 20}).encode(y=y)
     dots = base.mark_point(filled=True, size=40).encode(y=y)
     # Points beside a curve of theory are not joined: a line would hide it.
     layers = [joined] if along.is_along_training else [bars, dots] if len(theory) else [bars, joined]
     if along.is_along_training and len(theory) == 0:
-        band = (base.transform_filter("datum.low > 0") if log_y else base).mark_area(opacity=0.2, strokeWidth=0)
+        band = base.mark_area(opacity=0.2, strokeWidth=0, clip=True)
         layers = [band.encode(y=alt.Y("low:Q"), y2="high:Q"), base.mark_line().encode(y=y)]
     lines = [theory] if len(theory) else []
     lines += [_guides(along, points)] if along.guide is not None and len(points) else []

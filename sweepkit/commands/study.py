@@ -113,6 +113,7 @@ def run(
     full: Annotated[
         bool, typer.Option("--full", help="Train the last of its grids, with more sizes and seeds, not the quick one.")
     ] = False,
+    debug: Annotated[bool, typer.Option("--debug", help="Train in one process, without Ray.")] = False,
     out: Annotated[
         Path | None,
         typer.Option(
@@ -130,7 +131,7 @@ def run(
     check_file(file, "report.html")
     _check_all(one)
     if one.grids:
-        _train(one, one.grid_file(one.grids[-1 if full else 0]), results)
+        _train(one, one.grid_file(one.grids[-1 if full else 0]), results, debug)
     else:
         told(f"{one.name} has no grid: it is judged by what is in {results}")
     try:
@@ -147,24 +148,38 @@ def run(
     Console(highlight=False, soft_wrap=True).print(printable(str(file)), markup=False)
 
 
-def _train(one: "Declared", grid: Path, results: str) -> None:
-    """Train what is missing, in a process of its own; Ctrl-C drains it. Leave if that fails; networks that fail stop nothing."""
+def _train(one: "Declared", grid: Path, results: str, debug: bool) -> None:
+    """Train what is missing, in a process of its own, to which signals are handed on: Ctrl-C drains it. Leave if that fails, or
+    if no network of the grid is there; some that failed stop nothing."""
     require("train")
-    words = [sys.executable, "-m", "orchestrator.sweep", str(grid), "--results", results]
-    before = signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches the sweep, which drains, and this waits for it
+    words = [sys.executable, "-m", "orchestrator.sweep", str(grid), "--results", results, *(["--debug"] if debug else [])]
+    # In a process group of its own, so that Ctrl-C on a terminal reaches it once, as a signal to this process alone does.
+    child = subprocess.Popen(words, stdin=subprocess.DEVNULL, process_group=0)
+    handed_on = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+    before = {one: signal.signal(one, lambda number, frame: child.send_signal(number)) for one in handed_on}
     try:
-        code = subprocess.run(words, stdin=subprocess.DEVNULL, check=False, preexec_fn=_heed_interrupts).returncode
+        code = child.wait()
     finally:
-        signal.signal(signal.SIGINT, before)
+        for number, handler in before.items():
+            signal.signal(number, handler)
     if code not in (0, 1):
         raise typer.Exit(INTERRUPTED if code < 0 else code)
+    if code and not _trained(one, results):
+        stop(f"nothing of {one.name} was trained", 1)
     if code:
         told(f"some networks of {one.name} failed: it is judged by the others")
 
 
-def _heed_interrupts() -> None:
-    """In the child, before it starts: what its parent ignores it would ignore, too."""
-    signal.signal(signal.SIGINT, signal.SIG_DFL)
+def _trained(one: "Declared", results: str) -> bool:
+    """Whether some network of the study's sweeps is there."""
+    from analysis.data.progress.coverage import progress
+    from analysis.data.source import ResultsError
+    from analysis.studies.words import sweeps_of
+
+    try:
+        return any(sweep.ok for sweep in progress(results) if sweep.sweep in sweeps_of(one))
+    except ResultsError:
+        return False
 
 
 def _check_all(one: "Declared") -> None:

@@ -56,15 +56,25 @@ def leave_out(folder: Path, error: StudyError) -> None:
     without it. Raise the error if it is of the project, or if a person named it here."""
     if folder in _NAMED or folder.parent == OURS:
         raise error
-    if folder not in _LEFT_OUT:
+    if _LEFT_OUT.get(folder) != str(error):
         from sweepkit.console.terminal import complain
 
         complain(f"study {folder.name} is left out: {error}")
-    _LEFT_OUT.add(folder)
+    _LEFT_OUT[folder] = str(error)
+
+
+def left_out() -> list[str]:
+    """What is wrong with the studies that are left out."""
+    return list(_LEFT_OUT.values())
+
+
+def tolerate() -> None:
+    """Leave out a study with a mistake even if a person named it: an app goes on while one is edited."""
+    _NAMED.clear()
 
 
 _NAMED: set[Path] = set()
-_LEFT_OUT: set[Path] = set()
+_LEFT_OUT: dict[Path, str] = {}
 
 
 def add(folder: str | os.PathLike[str]) -> str:
@@ -90,7 +100,7 @@ def forget(folder: Path) -> None:
     for module in [module for module in sys.modules if module == name or module.startswith(f"{name}.")]:
         del sys.modules[module]
     _place(folder)
-    _LEFT_OUT.discard(folder)
+    _LEFT_OUT.pop(folder, None)
     _folders.cache_clear()
 
 

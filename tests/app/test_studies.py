@@ -60,9 +60,10 @@ def test_an_edit_of_ones_own_is_shown_by_a_running_app(page, small_results, gall
     assert "An edited title" in [one.value for one in shown.subheader]
     (gallery_law / "study.py").write_text("STUDY = (")
     shown.run()
-    assert "study.py:1: not Python" in shown.error[0].value
+    assert "study.py:1: not Python" in shown.error[0].value and shown.warning  # the other studies stand
     (gallery_law / "study.py").write_text(study)
-    assert not shown.run().error
+    (gallery_law / "theory.py").write_text("1 / 0")
+    assert "theory.py:1: ZeroDivisionError" in shown.run().error[0].value
 
 
 def test_a_name_that_is_no_study_is_told(page, small_results):

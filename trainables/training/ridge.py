@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class Ridge(Training):
-    """One linear system, solved in a single step, in float64."""
+    """One linear system on what the last layer sees, X (P, n): (X'X + ridge) w = X'y, without intercept, in float64."""
 
     name: ClassVar[str] = "ridge"
     family: ClassVar[Family] = "ridge"
