@@ -61,7 +61,8 @@ durations: install
 # Each sweep trains what neither evidence/ nor RESULTS has, and is kept as soon as it is done. Status 1, some networks failed, stops nothing.
 evidence: install
 	@$(PY) -m orchestrator.store copy --results evidence --to "$(RESULTS)"
-	@set -f; $(PY) -m sweepkit.commands.study list --evidence | while read -r sweep; do \
+	@set -f; sweeps=$$(SWEEP_STUDIES= $(PY) -m sweepkit.commands.study list --evidence) || exit; \
+	printf '%s\n' "$$sweeps" | while read -r sweep; do \
 		$(PY) -m orchestrator.sweep $$sweep --results "$(RESULTS)" </dev/null || [ $$? -eq 1 ] || exit; \
 		$(PY) -m orchestrator.store copy --results "$(RESULTS)" --to evidence || exit; \
 	done

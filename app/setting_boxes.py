@@ -41,7 +41,7 @@ def fixed(
 
     Keys that the networks shown do not have get no select box. The others get theirs in the order of captions.
 
-    prefer: the values to show first, by default the paper's; linked: values that go before all choices; places: containers to
+    prefer: the values to show first, by default the usual ones; linked: values that go before all choices; places: containers to
     fill in turn; opening: values that go before those of `prefer` until one is chosen; more: arguments of the select boxes.
     """
     options = {key: {text_of(key, value): value for value in values_of(found, key)} for key in rest}
@@ -93,7 +93,7 @@ def network_choice(found: Networks, linked: Mapping[str, Value] | None) -> tuple
         linked = {key: linked[key] for key in rest}
     columns = st.columns(2)
     task = _task(found, linked)
-    first = FIRST.get(task or "", {"gamma_label": "1"})
+    first = FIRST.get(task, {"gamma_label": "1"}) if task else next(iter(FIRST.values()), {})
     paper = settings(task, are_at_equilibrium(found.frame if task is None else found.frame[found.frame["task"] == task]))
     chosen = fixed(found, rest, paper | first, linked, places=columns)
     row = found.frame[matching(found.frame, chosen)].iloc[0]
@@ -104,7 +104,7 @@ def network_choice(found: Networks, linked: Mapping[str, Value] | None) -> tuple
 
 
 def _task(found: Networks, linked: Mapping[str, Value] | None) -> str | None:
-    """The task of the network that is looked at; the paper's settings of it are shown first. None while one of several
+    """The task of the network that is looked at; its usual settings are shown first. None while one of several
     tasks is still to be chosen."""
     tasks = in_order(found.frame, "task")
     if len(tasks) == 1:

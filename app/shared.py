@@ -46,7 +46,8 @@ def results_directory() -> str:
             add(folder)
     except StudyError as error:
         raise ResultsError(str(error)) from None
-    tolerate()
+    finally:
+        tolerate()
     return str(asked.results)
 
 
@@ -61,8 +62,6 @@ def guarded(title: str, meaning: str, show: Callable[[str], None]) -> None:
         st.error(str(error))
         return
     notes = st.container()
-    for wrong in left_out():
-        st.error(f"A study is left out: {wrong}")
     try:
         if not st.session_state.pop(_LOOKED, False):
             st.session_state[_SEEN] = _moment(results)
@@ -81,6 +80,8 @@ def guarded(title: str, meaning: str, show: Callable[[str], None]) -> None:
             raise
         traceback.print_exception(error)  # on the terminal: it may be a bug in spite of its words
         st.error(str(error))
+    for wrong in left_out():  # known once the page has asked the studies
+        notes.error(f"A study is left out: {wrong}")
     for note in st.session_state.get(ASTRAY, {}).values():
         notes.warning(note)
     st.session_state[_FRESH] = True

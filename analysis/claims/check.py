@@ -30,6 +30,8 @@ _ALONG = frozenset(name for name, metric in METRICS.items() if metric.per == "ev
 
 
 _BOUNDS = {"at_least", "at_most"}
+_CHOICES = {"of", "a", "b", "minus"}
+"""Arguments that choose networks by their keys."""
 
 
 def load_claims(*paths: Path, known_measures: Collection[str] = MEASURES, study: str | None = None) -> list[Claim]:
@@ -42,6 +44,8 @@ def load_claims(*paths: Path, known_measures: Collection[str] = MEASURES, study:
     KINDS.values(), THEORIES.values()  # a mistake in a module of a study is not one of the first entry
     claims, left_out = [claim for claim in read_claims(*paths) if study in (None, claim.study)], set()
     for claim in claims:
+        if claim.study in left_out:
+            continue
         try:
             _check_measure(claim, known_measures)
         except ValueError as error:
@@ -64,9 +68,13 @@ def _check_measure(claim: Claim, known_measures: Collection[str]) -> None:
         if kind not in KINDS:
             raise ValueError(f"unknown kind {kind!r}; there are {', '.join(KINDS)}")
         inspect.signature(KINDS[kind]).bind("", **arguments)
-        for key, wanted in arguments.get("of", {}).items():
-            if isinstance(wanted, dict) and (wrong := sorted(wanted.keys() - _BOUNDS)):
-                raise ValueError(f"of: {key}: unknown {wrong[0]!r}; a range is {{at_least: 1, at_most: 2}}, or one of the two")
+        for choice in _CHOICES & arguments.keys():
+            if not isinstance(arguments[choice], dict):
+                raise ValueError(f"{choice}: must be a mapping of keys of networks to their values")
+            for key, wanted in arguments[choice].items():
+                if isinstance(wanted, dict) and (wrong := sorted(wanted.keys() - _BOUNDS)):
+                    told = "a range is {at_least: 1, at_most: 2}, or one of the two"
+                    raise ValueError(f"{choice}: {key}: unknown {wrong[0]!r}; {told}")
         known = _ALONG if is_along(arguments) else known_measures
         named = [] if claim.on_request else [("measure", name, known) for name in measures_of(arguments)]
         named += [("theory", arguments["theory"], {one.name for one in THEORIES.values()})] if "theory" in arguments else []
@@ -127,6 +135,8 @@ def _quick(study: str, of: Mapping[str, Any]) -> str | None:
     quick = [(stem, _blocks(stem)) for stem in load(study).grids if stem.endswith("quick")]
     for keys in ("task", "network"), ("task",):
         asked = [(key, of[key]) for key in keys if key in of]
+        if not asked:
+            return None
         for stem, blocks in quick:
             if any(all(value in _listed(block.get(key)) for key, value in asked) for block in blocks):
                 return stem

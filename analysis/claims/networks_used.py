@@ -223,7 +223,8 @@ def _one_setting(
     fixed = [key for key, value in of.items() if not isinstance(value, list | Mapping)]
     # A key with several allowed values is an axis, or the setting fixes it to one of them.
     task = of.get("task")
-    paper = settings(task, are_at_equilibrium(frame)) if task is None or task in OF_STUDIES else {}
+    is_known = task is None or (isinstance(task, str) and task in OF_STUDIES)
+    paper = settings(task, are_at_equilibrium(frame)) if is_known else {}
     known = declared(results)
     setting = one_setting(frame, keys, axes, paper | dict(prefer or {}), known)
     told = [key for key in captioned(unusual(setting.values, known), known) if key not in fixed]

@@ -20,12 +20,11 @@ from analysis.figures.drawn import Drawn, Figure, Missing
 from analysis.studies.along import STEP, Along, Case
 from analysis.studies.declared import Declared
 from analysis.studies.loading import part
-from sweepkit.console.commands import name_here
 from sweepkit.console.words import counted, nearest, shown
 from sweepkit.declarations.columns import Column, Metric
 from sweepkit.stats import mean_interval, power_law
 from sweepkit.store.views import declared
-from sweepkit.studies import FILE, OURS, StudyError
+from sweepkit.studies import FILE, StudyError
 
 SERIES, X, T, THEORY = "series", "x", "t", "theory"
 SAMPLED = 64
@@ -40,8 +39,7 @@ def figure_of(study: Declared, along: Along) -> Figure:
     """The figure that the study declares."""
     theories = {case.theory: _function(study, along, case) for case in along.cases if case.theory}
     draw = partial(_draw, along, theories)
-    grids = [grid if study.folder.parent == OURS else name_here(study.grid_file(grid)) for grid in study.grids]
-    return Figure(along.name, along.title, study.source, tuple(grids), draw)
+    return Figure(along.name, along.title, study.source, tuple(map(study.grid_word, study.grids)), draw)
 
 
 def _function(study: Declared, along: Along, case: Case) -> Callable[..., Any]:
@@ -147,10 +145,11 @@ def _along_training(along: Along, frame: pd.DataFrame, function: Callable[..., A
     at = frame.sort_values(STEP)
     ends, x = at[STEP].to_numpy(int), at[X].to_numpy(float)
     if not _is_mean_since(along):
-        return x, function(**fixed, t=x)
+        return x, np.broadcast_to(function(**fixed, t=x), x.shape)
     per_step, starts = x[-1] / ends[-1], np.concatenate([[0], ends[:-1]])
     steps = [_sampled(start, end) for start, end in zip(starts, ends, strict=True) if end > 0]
-    values = np.asarray(function(**fixed, t=np.concatenate(steps) * per_step))
+    at = np.concatenate(steps) * per_step
+    values = np.broadcast_to(function(**fixed, t=at), at.shape)
     means = [part.mean() for part in np.split(values, np.cumsum([len(part) for part in steps])[:-1])]
     return x[ends > 0], np.array(means)
 
@@ -213,14 +212,18 @@ def _exponent(results: str, along: Along, metric: Metric, one: Found) -> str:
     values are alike."""
     networks = seeds(results, one.selection, metric.name, grid_keys(results))
     networks = networks[(networks["value"] > 0) & (networks[along.x] >= along.slopes_from)]
-    n = networks[along.x].nunique()
-    of_seed = networks.groupby([*([one.case.by] if one.case.by else []), "seed"])
-    found = [power_law(of[along.x], of["value"]).exponent.value for _, of in of_seed if of[along.x].nunique() == n > 1]
-    if not found:
-        return f"{one.case.title}: no exponent, as no seed has a value everywhere"
-    mean = mean_interval(found)
-    told = f"{mean.low:.2f} to {mean.high:.2f}, {mean.n} seeds" if mean.n > 1 else "one seed"
-    return f"{one.case.title}: {along.x}^{mean.value:.2f} ({told})"
+    by, told = one.case.by, []
+    for value, group in networks.groupby(by) if by else [(None, networks)]:
+        n = group[along.x].nunique()
+        each = [of for _, of in group.groupby("seed") if of[along.x].nunique() == n > 1]
+        name = f"{one.case.title}, {spoken(by)} = {shown(value)}" if by else one.case.title
+        if not each:
+            told.append(f"{name}: no exponent, as no seed has a value everywhere")
+            continue
+        mean = mean_interval([power_law(of[along.x], of["value"]).exponent.value for of in each])
+        how = f"{mean.low:.2f} to {mean.high:.2f}, {mean.n} seeds" if mean.n > 1 else "one seed"
+        told.append(f"{name}: {along.x}^{mean.value:.2f} ({how})")
+    return "; ".join(told)
 
 
 def _charts(along: Along, metric: Metric, frame: pd.DataFrame, theory: pd.DataFrame, known: Mapping[str, Column]) -> Any:

@@ -80,7 +80,8 @@ def beside(
     for theory, spoken_of in _applying(frame, measure, theories):
         for values, rows in _by_values(spoken_of, theory.keys):
             if not (wait or theory.is_kept(values) or theory.id not in THEORIES):  # no other process could compute it
-                missing.append(Later(f"{theory.id} {values}", partial(_computed, code_of(_folder(theory)), theory.id, values)))
+                code = code_of(_folder(theory))
+                missing.append(Later(f"{theory.id} {values} {code}", partial(_computed, code, theory.id, values)))
                 continue
             said = {"theory": theory.name, "point": rows.index, "value": theory.of(values), "error": theory.error(values)}
             parts.append(pd.DataFrame(said))

@@ -1,4 +1,4 @@
-"""The level at which to look for thresholds of a measure: that of a sweep's search, the paper's, or one that curves cross."""
+"""The level at which to look for thresholds of a measure: that of a sweep's search, the usual one, or one that curves cross."""
 
 from collections.abc import Iterable
 from typing import Any, NamedTuple
@@ -23,7 +23,7 @@ _LEVELS = Gathered(lambda: _AUC | {metric: level for study in studies() for metr
 
 
 def usual_level(measure: Metric) -> float:
-    """The level at which figures draw thresholds of a measure: the paper's for accuracies, NaN if there is none."""
+    """The level at which figures draw thresholds of a measure: NaN if there is none."""
     return LEVEL if measure.is_accuracy else _LEVELS.get(measure.name, np.nan)
 
 

@@ -9,6 +9,8 @@ from pydantic.dataclasses import dataclass
 
 from analysis.studies.along import Along
 from analysis.studies.page import Page
+from sweepkit.console.commands import name_here
+from sweepkit.studies import OURS
 
 LAST = 100
 """The place of a study that says none."""
@@ -66,6 +68,12 @@ class Declared:
         """Its file of claims, if it has one."""
         file = self.folder / "claims.yaml"
         return file if file.is_file() else None
+
+    def grid_word(self, stem: str) -> str:
+        """What a command takes for one of its grids: the name if the study is of the project, else the path; of a grid of another
+        study its name."""
+        file = self.grid_file(stem)
+        return stem if self.folder.parent == OURS or not file.is_file() else name_here(file)
 
     def grid_file(self, stem: str) -> Path:
         """The file of the grid with this stem."""

@@ -57,14 +57,16 @@ def _whole(each: Iterable[S], gather: Callable[[S], T]) -> list[tuple[S, T]]:
 def renew() -> int:
     """Load studies anew that are no project's and whose files have changed, and say how often that was done: an app that runs for
     days shows the theory and the statements as they are now."""
-    changed = [folder for folder in folders().values() if folder.parent != OURS and _moments.get(folder) != _moment(folder)]
-    for folder in changed:
-        if folder in _moments:
+    others = [folder for folder in folders().values() if folder.parent != OURS]
+    now = {folder: _moment(folder) for folder in others}
+    changed = [folder for folder in others if folder in _moments and _moments[folder] != now[folder]]
+    _moments.update(now)
+    if changed:
+        for folder in others:  # one may import another
             forget(folder)
-            for kept in (_declared, theory_digest, judging_digest):
-                kept.cache_clear()
-            _renewed.append(folder)
-        _moments[folder] = _moment(folder)
+        for kept in (_declared, theory_digest, judging_digest):
+            kept.cache_clear()
+        _renewed.extend(changed)
     return len(_renewed)
 
 
@@ -135,7 +137,7 @@ def judging_digest(folder: Path) -> str:
     """Names the code that verdicts of the study in this folder depend on, besides the core's: its modules but for figures and
     tests, and those of the studies that it needs."""
     needed = [judging_digest(folders()[name]) for name in _declared(folder).needs]
-    aside = {FILE, "figures.py", "figures", "grids", "tests"}
+    aside = {FILE, "figures.py", "figures", "pages", "grids", "tests"}
     files = [file for file in folder.rglob("*.py") if not aside.intersection(file.relative_to(folder).parts)]
     return digest([file for file in files if not file.name.startswith("test_")], folder.name, *needed)
 

@@ -4,6 +4,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from sweepkit.studies import StudyError
+
+SAVED = ("weights", "neurons", "richness")
+"""What networks may save besides their numbers and curves."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class Page:
@@ -35,3 +40,11 @@ class Page:
     """The name of what they must have saved besides their numbers, such as `richness`."""
     others: str = ""
     """Words about further grids that train more."""
+
+    def __post_init__(self) -> None:
+        """StudyError for a condition that is none."""
+        for key, wanted in self.where.items():
+            if isinstance(wanted, Mapping) and wanted.keys() != {"above"}:
+                raise StudyError(f"page {self.name!r}: where: {key}: a bound is {{'above': number}}")
+        if self.saved not in ("", *SAVED):
+            raise StudyError(f"page {self.name!r}: saved = {self.saved!r}: must be one of {', '.join(SAVED)}")

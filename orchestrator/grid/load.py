@@ -202,7 +202,7 @@ def _file(name: str) -> Path:
     if path != Path(name) and os.path.isfile(beside := f"{name}.yaml"):
         raise GridError([Problem(name, None, f"is the name of {path}, and {beside} lies here: name one of them by its path")])
     if path == Path(name) and not os.path.lexists(name):
-        near = nearest(name, grids()) or f"; {ROOT / 'grids'} holds them"
+        near = nearest(name, grids()) or f"; {ROOT / 'studies'} holds them"
         raise GridError([Problem(name, None, f"no such file, and no grid of the project has this name{near}")])
     return path
 
@@ -235,7 +235,7 @@ def _other_file(path: Path) -> str:
         *first, last = (f"`{key}`" for key in KINDS)
         hint = f"list a Python file with parts of your own in a grid, under {listed(first)} or {last}"
     else:
-        hint = f"{ROOT / 'grids'} holds examples"
+        hint = f"{ROOT / 'examples'} holds some"
     return f"not a grid: a grid is a YAML file with the key `grids`, and this is a {path.suffix} file without it; {hint}"
 
 

@@ -153,11 +153,19 @@ def _train(one: "Declared", grid: Path, results: str, debug: bool) -> None:
     if no network of the grid is there; some that failed stop nothing."""
     require("train")
     words = [sys.executable, "-m", "orchestrator.sweep", str(grid), "--results", results, *(["--debug"] if debug else [])]
-    # In a process group of its own, so that Ctrl-C on a terminal reaches it once, as a signal to this process alone does.
-    child = subprocess.Popen(words, stdin=subprocess.DEVNULL, process_group=0)
+    child: subprocess.Popen[bytes] | None = None
+    early: list[int] = []
+
+    def hand_on(number: int, frame: object) -> None:
+        early.append(number) if child is None else child.send_signal(number)
+
     handed_on = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-    before = {one: signal.signal(one, lambda number, frame: child.send_signal(number)) for one in handed_on}
+    before = {one: signal.signal(one, hand_on) for one in handed_on}
     try:
+        # In a process group of its own, so that Ctrl-C on a terminal reaches it once, as a signal to this process alone does.
+        child = subprocess.Popen(words, stdin=subprocess.DEVNULL, process_group=0)
+        for number in early:
+            child.send_signal(number)
         code = child.wait()
     finally:
         for number, handler in before.items():

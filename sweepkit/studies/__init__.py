@@ -56,11 +56,11 @@ def leave_out(folder: Path, error: StudyError) -> None:
     without it. Raise the error if it is of the project, or if a person named it here."""
     if folder in _NAMED or folder.parent == OURS:
         raise error
-    if _LEFT_OUT.get(folder) != str(error):
+    if folder not in _LEFT_OUT:
         from sweepkit.console.terminal import complain
 
         complain(f"study {folder.name} is left out: {error}")
-    _LEFT_OUT[folder] = str(error)
+    _LEFT_OUT.setdefault(folder, str(error))  # what follows from the first mistake is none of its own
 
 
 def left_out() -> list[str]:

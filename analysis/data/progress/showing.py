@@ -72,11 +72,13 @@ _CORE = {
 }
 
 
-def _of(page: Page) -> Need:
-    return Need(page.networks, page.grid, page.takes, lambda found: page.name in found.pages, others=page.others)
+def _of(page: Page, grid: str) -> Need:
+    return Need(page.networks, grid, page.takes, lambda found: page.name in found.pages, others=page.others)
 
 
-NEEDS = Gathered(lambda: _CORE | {page.name: _of(page) for study in studies() for page in study.pages})
+NEEDS = Gathered(
+    lambda: _CORE | {page.name: _of(page, study.grid_word(page.grid)) for study in studies() for page in study.pages}
+)
 """By page, what it needs. Pages that are not here have something to show as soon as there are networks."""
 
 

@@ -26,7 +26,7 @@ from analysis.overlays.overlays import beside
 from analysis.overlays.registry import THEORIES
 from analysis.overlays.unheard import unheard
 from analysis.studies import loading
-from analysis.study import Along, Case, NotMeasured, theory
+from analysis.study import Along, Case, NotMeasured, Page, theory
 from analysis.theory.cache import is_kept, kept
 from sweepkit.console.commands import STUDIES
 from sweepkit.shipped import ROOT, grid_file
@@ -217,6 +217,32 @@ def test_the_kind_on_the_page_about_studies_measures(measured):
     found = held["share_above"](measured, "best_test_acc", 0.5, {"task": "same_different", "L": 3, "d": 64})
     assert 0 < found.interval.value <= 1 and "network" in found.what
     assert isinstance(held["share_above"](measured, "best_test_acc", 0.5, {"task": "parity2"}), NotMeasured)
+
+
+@pytest.mark.parametrize("wrong", [{"where": {"P": {"at_least": 3}}}, {"saved": "nothing"}])
+def test_a_page_with_a_condition_that_is_none_is_refused(wrong):
+    with pytest.raises(StudyError, match="page 'a'"):
+        Page(name="a", title="A", meaning="a", networks="any", grid="quick", takes="a minute", **wrong)
+
+
+@pytest.mark.parametrize(
+    ("measure", "said"),
+    [("{kind: mean, measure: test_mse, of: {P: {atleast: 3}}}", "of: P: unknown 'atleast'"),
+     ("{kind: difference, measure: test_mse, of: {}, a: {P: {at_lest: 3}}, b: {P: 1}}", "a: P: unknown 'at_lest'"),
+     ("{kind: mean, measure: test_mse, of: }", "of: must be a mapping")],
+)  # fmt: skip
+def test_networks_of_a_claim_that_are_misspelt_are_refused(tmp_path, measure, said):
+    file = tmp_path / "claims.yaml"
+    entry = CLAIMS.replace("{{kind: kind_of_{name}, measure: test_mse}}", measure.replace("{", "{{").replace("}", "}}"))
+    file.write_text(entry.format(name="misspelt"))
+    with pytest.raises(ValueError, match=said):
+        load_claims(file)
+
+
+def test_networks_of_several_tasks_are_measured(measured):
+    assert (
+        KINDS["mean"](measured, "best_test_acc", of={"task": ["same_different", "psvrt"], "L": 3, "d": 64}).interval.value > 0.5
+    )
 
 
 def test_a_folder_that_the_environment_names_and_that_is_not_there_stops_nothing(tmp_path, monkeypatch, capfd):
