@@ -80,7 +80,7 @@ def with_ridge(d: int, P: float, ridge: float) -> float:
 
 @theory(
     "with a signal",
-    source="[Simon21]",
+    source="[Simon21], for Gaussian inputs",
     metric="test_mse",
     of={"task": "staircase", "leap": 1, **LINEAR},
     where=lambda frame: ((frame["P"] - frame["d"]).abs() >= 2) | (frame["ridge"] >= 0.1),
