@@ -70,8 +70,8 @@ class Declared:
         return file if file.is_file() else None
 
     def grid_word(self, stem: str) -> str:
-        """What a command takes for one of its grids: the name if the study is of the project, else the path; of a grid of another
-        study its name."""
+        """The word by which commands take one of its grids: the name if the study is of the project, else the path; of a grid of
+        another study its name."""
         file = self.grid_file(stem)
         return stem if self.folder.parent == OURS or not file.is_file() else name_here(file)
 

@@ -7,7 +7,7 @@ from typing import Any
 from sweepkit.studies import StudyError
 
 SAVED = ("weights", "neurons", "richness")
-"""What networks may save besides their numbers and curves."""
+"""Kinds of things that networks may save besides their numbers and curves."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -64,8 +64,9 @@ def leave_out(folder: Path, error: StudyError) -> None:
 
 
 def left_out() -> list[str]:
-    """What is wrong with the studies that are left out."""
-    return list(_LEFT_OUT.values())
+    """The mistakes of the studies that are left out."""
+    named = {*_installed(), *_split(os.environ.get(STUDIES, ""))}
+    return [error for folder, error in _LEFT_OUT.items() if folder in named]
 
 
 def tolerate() -> None:
