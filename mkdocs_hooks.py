@@ -8,7 +8,7 @@ import importlib
 import inspect
 import re
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from importlib.metadata import distribution
 from pathlib import Path
 from typing import Any
@@ -20,7 +20,7 @@ from mkdocs.exceptions import PluginError
 from mkdocs.structure.files import File, Files
 from mkdocs.utils import get_relative_url
 
-from analysis.claims.kinds import KINDS
+from analysis.claims.kinds import KINDS, OF_ANY
 from analysis.figures.registry import FIGURES, figures_of
 from analysis.studies.loading import load, studies
 from sweepkit.console.escaping import escaped
@@ -149,18 +149,19 @@ def figures_page() -> str:
     return "\n".join([*lines, ""])
 
 
-def claims_page() -> str:
+def claims_page(kinds: Mapping[str, Callable[..., Any]] = KINDS) -> str:
     """Every kind of measurement that a claim may name, with its arguments."""
     lines = [
         "# Measurements of claims",
         "",
-        "Made from the functions themselves. [A statement](../howto/claims.md) names one by `kind` and gives its arguments;",
-        "those in brackets may be left out.",
+        "Made from the functions themselves: in the repository, those of any study, written by `python mkdocs_hooks.py >",
+        "docs/reference/claims.md`; on the site those of the project's studies, too. [A statement](../howto/claims.md) names one",
+        "by `kind` and gives its arguments; those in brackets may be left out.",
         "",
         "| kind | arguments | measures |",
         "|---|---|---|",
     ]
-    for name, function in sorted(KINDS.items()):
+    for name, function in sorted(kinds.items()):
         given = [one for one in inspect.signature(function).parameters.values() if one.name != "results"]
         told = ", ".join(f"`{one.name}`" if one.default is one.empty else f"[`{one.name}`]" for one in given)
         says = " ".join((inspect.getdoc(function) or "").split("\n\n")[0].split())
@@ -197,3 +198,7 @@ def minutes(grid: Path) -> str:
     if not found:
         raise PluginError(f"{grid}: its head must say how long it takes, such as `5 minutes on 2 cores`")
     return str(found[-1])
+
+
+if __name__ == "__main__":
+    print(claims_page(OF_ANY), end="")

@@ -2,7 +2,7 @@
 
 import inspect
 import shlex
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any, Literal, get_args, get_origin, get_type_hints
@@ -15,6 +15,7 @@ from analysis.claims.networks_used import noting_networks
 from analysis.claims.verdict import Checked, Measured, NotMeasured, judge
 from analysis.data.measures import MEASURES, measures
 from analysis.data.progress.coverage import sweeps_with
+from analysis.data.selection import values_of
 from analysis.overlays.registry import THEORIES
 from analysis.studies.loading import load
 from sweepkit.console.commands import sweep_command
@@ -78,13 +79,19 @@ def _check_measure(claim: Claim, known_measures: Collection[str]) -> None:
         known = _ALONG if is_along(arguments) else known_measures
         named = [] if claim.on_request else [("measure", name, known) for name in measures_of(arguments)]
         named += [("theory", arguments["theory"], {one.name for one in THEORIES.values()})] if "theory" in arguments else []
-        given = {name: hint for name, hint in get_type_hints(KINDS[kind]).items() if get_origin(hint) is Literal}
-        named += [(name, arguments[name], get_args(given[name])) for name in given.keys() & arguments.keys()]
+        given = _choices_of(KINDS[kind])
+        named += [(name, arguments[name], given[name]) for name in given.keys() & arguments.keys()]
         for what, name, legal in named:
             if name not in legal:
                 raise ValueError(f"unknown {what} {name!r}; there are {', '.join(sorted(legal))}")
     except (TypeError, ValueError) as error:
         raise ValueError(f"claim {claim.id}: measure: {error}") from error
+
+
+@cache
+def _choices_of(kind: Callable[..., Any]) -> dict[str, tuple[str, ...]]:
+    """The arguments of a kind whose annotation lists their legal values, with these."""
+    return {name: get_args(hint) for name, hint in get_type_hints(kind).items() if get_origin(hint) is Literal}
 
 
 def check(results: str, claims: Iterable[Claim] | None = None) -> list[Checked]:
@@ -138,13 +145,9 @@ def _quick(study: str, of: Mapping[str, Any]) -> str | None:
         if not asked:
             return None
         for stem, blocks in quick:
-            if any(all(value in _listed(block.get(key)) for key, value in asked) for block in blocks):
+            if any(all(value in values_of(block.get(key)) for key, value in asked) for block in blocks):
                 return stem
     return None
-
-
-def _listed(value: Any) -> list[Any]:
-    return value if isinstance(value, list) else [value]
 
 
 def _kept_by_grid(grid: str) -> frozenset[str]:

@@ -53,11 +53,16 @@ class Selection:
         """The SQL after WHERE; `true` if nothing limits the selection."""
         limits = [] if self.sweep is None else [f"sweep = {literal(self.sweep)}"]
         for key, values in self.where:
-            known = [v for v in values if v is not None]
-            one_of = [f"{quoted(key)} IN ({', '.join(map(literal, known))})"] if known else []
-            null = [f"{quoted(key)} IS NULL"] if len(known) < len(values) else []
-            limits.append(" OR ".join([*one_of, *null]).join("()" if one_of and null else ("", "")) or "false")
+            limits.append(one_of(quoted(key), values))
         return " AND ".join([*limits, *([self.limits] if self.limits else [])]) or "true"
+
+
+def one_of(column: str, values: Sequence[Value]) -> str:
+    """SQL: whether a column has one of these values; None stands for no value."""
+    known = [v for v in values if v is not None]
+    among = [f"{column} IN ({', '.join(map(literal, known))})"] if known else []
+    null = [f"{column} IS NULL"] if len(known) < len(values) else []
+    return " OR ".join([*among, *null]).join("()" if among and null else ("", "")) or "false"
 
 
 def values_of(one: Value | Iterable[Value]) -> tuple[Value, ...]:

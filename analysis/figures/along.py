@@ -188,7 +188,7 @@ def _slope(along: Along, title: Any, frame: pd.DataFrame) -> str:
 
 
 def _is_wide(values: "pd.Series[float]") -> bool:
-    """Whether an abscissa is logarithmic: its ends are far apart, and its values are not evenly spaced."""
+    """True if an abscissa is logarithmic: its ends are far apart, and its values are not evenly spaced."""
     at = np.unique(values.to_numpy(float))
     gaps = np.diff(at)
     return bool(at[0] > 0 and at[-1] > SPAN * at[0] and gaps.max() > 2 * gaps.min())

@@ -20,17 +20,15 @@ def theories_of(study: Declared) -> list[Theory]:
 
 def _all() -> dict[str, Theory]:
     found: dict[str, Theory] = {}
-    of: dict[tuple[str, str], Theory] = {}
+    taken: set[tuple[str, str]] = set()
 
     def gather(study: Declared) -> None:
-        theories = theories_of(study)
-        named = [((one.name, measure), one) for one in theories for measure in one.measures]
-        for (name, measure), one in named:
-            if of.setdefault((name, measure), one) is not one:
-                for key, other in named:
-                    if of.get(key) is other:
-                        del of[key]
+        theories, own = theories_of(study), set[tuple[str, str]]()
+        for name, measure in [(one.name, measure) for one in theories for measure in one.measures]:
+            if (name, measure) in taken | own:
                 raise StudyError(f"study {study.name}: theory {name!r} of {measure} is there twice: give it another name")
+            own.add((name, measure))
+        taken.update(own)
         found.update({one.id: one for one in theories})
 
     of_each(gather)

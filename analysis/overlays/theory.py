@@ -77,7 +77,7 @@ class Attained(NamedTuple):
     networks: str
     """In words, such as `rich networks`."""
     where: Callable[[pd.DataFrame], "pd.Series[bool]"]
-    """Which of those that the theory is about, by their keys."""
+    """True for each of those that the theory is about and that are meant, by their keys."""
 
 
 @dataclass(frozen=True)

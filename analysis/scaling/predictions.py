@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
+from analysis.studies.gathered import Gathered
 from analysis.studies.loading import of_each, part
 from sweepkit.stats import Interval
 
@@ -32,7 +33,7 @@ class AtSizes(NamedTuple):
     unit: str
     """Name of the unit in which curves collapse by it."""
     applies: Callable[[pd.DataFrame, str, str], bool]
-    """Whether it is about all networks of a frame of points, for this measure over this key."""
+    """True if it is about all networks of a frame of points, for this measure over this key."""
     thresholds: Callable[[pd.DataFrame, float], "pd.Series[float]"]
     """The threshold at a level for the sizes of each row."""
     lines: Callable[[pd.DataFrame, str, str, str, str | None], pd.DataFrame | None]
@@ -42,15 +43,18 @@ class AtSizes(NamedTuple):
     """By the values of `by`, the exponents of these lines within two values of `against`."""
 
 
-def _of_studies(name: str) -> list[Any]:
-    """All that the studies list under this name in their modules `predictions`."""
-    found = of_each(lambda study: getattr(part(study.folder, "predictions"), name, ()))
-    return [one for _, of_study in found for one in of_study]
+def _all() -> dict[str, list[Any]]:
+    modules = [module for _, module in of_each(lambda study: part(study.folder, "predictions"))]
+    return {name: [one for module in modules for one in getattr(module, name, ())] for name in ("PREDICTIONS", "AT_SIZES")}
+
+
+_LISTED = Gathered(_all)
+"""All that the studies list under these names in their modules `predictions`."""
 
 
 def predicted(over: str, against: str, values: Mapping[str, Any]) -> Prediction | None:
     """The prediction for networks whose keys have these values; None if no theory applies."""
-    for about, prediction in _of_studies("PREDICTIONS"):
+    for about, prediction in _LISTED["PREDICTIONS"]:
         if (prediction.over, prediction.against) == (over, against) and about.is_one(values):
             return prediction
     return None
@@ -63,7 +67,7 @@ def at_sizes(frame: pd.DataFrame, measure: str, over: str) -> AtSizes | None:
 
 def theories_at_sizes() -> list[AtSizes]:
     """The theories of thresholds, `AT_SIZES` of the modules `predictions` of studies."""
-    return _of_studies("AT_SIZES")
+    return _LISTED["AT_SIZES"]
 
 
 def compared(interval: Interval, prediction: Prediction) -> str:

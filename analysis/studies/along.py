@@ -49,7 +49,7 @@ class Along:
     level: float | None = None
     """The height of a dashed line."""
     panels: bool = False
-    """Whether each case is a panel of its own."""
+    """Each case is a panel of its own."""
 
     @property
     def is_along_training(self) -> bool:

@@ -2,11 +2,11 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal, get_args
 
 from sweepkit.studies import StudyError
 
-SAVED = ("weights", "neurons", "richness")
+Saved = Literal["weights", "neurons", "richness"]
 """Kinds of things that networks may save besides their numbers and curves."""
 
 
@@ -36,7 +36,7 @@ class Page:
     """The keys of these networks: a value, None for no value, a list, or a bound {above: number}."""
     varying: tuple[str, ...] = ()
     """Keys that have at least two values among them, within one sweep and task."""
-    saved: str = ""
+    saved: Saved | Literal[""] = ""
     """The name of what they must have saved besides their numbers, such as `richness`."""
     others: str = ""
     """Words about further grids that train more."""
@@ -46,5 +46,5 @@ class Page:
         for key, wanted in self.where.items():
             if isinstance(wanted, Mapping) and wanted.keys() != {"above"}:
                 raise StudyError(f"page {self.name!r}: where: {key}: a bound is {{'above': number}}")
-        if self.saved not in ("", *SAVED):
-            raise StudyError(f"page {self.name!r}: saved = {self.saved!r}: must be one of {', '.join(SAVED)}")
+        if self.saved not in ("", *get_args(Saved)):
+            raise StudyError(f"page {self.name!r}: saved = {self.saved!r}: must be one of {', '.join(get_args(Saved))}")

@@ -23,7 +23,7 @@ from app.styles import is_dark, is_narrow
 from app.theory import compute_later
 from app.verdicts import following
 from sweepkit.console.words import counted, in_a_line
-from sweepkit.studies import StudyError, is_ours
+from sweepkit.studies import is_ours
 
 STUDY = "study"
 COLUMNS = 3
@@ -32,11 +32,7 @@ COLUMNS = 3
 def show(results: str) -> None:
     """The page."""
     check_link(STUDY)
-    try:
-        every = sorted(studies(), key=lambda study: is_ours(study.name))  # one's own first
-    except StudyError as error:
-        st.error(str(error))
-        return
+    every = sorted(studies(), key=lambda study: is_ours(study.name))  # one's own first
     found = following(results).look(state(results), wait_s=0.5)
     by_study: dict[str, list[Checked]] = {study.name: [] for study in every}
     for one in found.checked:

@@ -68,7 +68,7 @@ def check_block(place: Item, ctx: Context) -> list[Block]:
     # The keys of a network or training whose file was refused are not those of one of the package that has its name.
     has_own_keys = ctx.all_files_known or not given.keys() & {*PARTS}
     if has_own_keys and ((are_known and trainings_known and networks_known) or (ctx.all_files_known and not has_unknown_task)):
-        # Of an unknown training all that is known is that a key of some training may be its own.
+        # A key of some training may be that of an unknown one.
         others = [] if trainings_known else list(ctx.trainings.values())
         of_others = [kind._replace(training=other) for kind in kinds for other in others if other.family == kind.training.family]
         _check_keys(own, [*kinds, *of_others] or [usual_kind(task) for task in ctx.tasks.values()], ctx)
@@ -89,7 +89,7 @@ def check_block(place: Item, ctx: Context) -> list[Block]:
 
 
 def _awaited(given: Mapping[str, Item], ctx: Context) -> set[str]:
-    """Which of a block's network, training and metric to search by may be in a file that could not be read."""
+    """The network, training and metric to search by of a block that may be in a file which could not be read."""
     if ctx.all_files_known:
         return set()
     find = given["find"].value if "find" in given else None

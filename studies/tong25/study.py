@@ -4,8 +4,6 @@ from analysis.study import Page, Study
 
 from .paper import SETTINGS
 
-QUICK = {"grid": "quick", "takes": "a quarter of an hour"}
-
 STUDY = Study(
     title="Equality",
     shows="rich networks learn same and different from few symbols, lazy ones need some d^2 of them",
@@ -27,7 +25,8 @@ STUDY = Study(
             networks="networks of one task at two numbers of training symbols L and two input dimensions d, three for an "
             "exponent",
             others="an exponent takes three values of d: `fig1e_lazy` (lazy) and `fig1b_rich` (rich) train more",
-            **QUICK,
+            grid="quick",
+            takes="a quarter of an hour",
         ),
         Page(
             name="noise",
@@ -37,7 +36,8 @@ STUDY = Study(
             varying=("L",),
             networks="networks with noisy symbols (sigma2 above 0) at two numbers of training symbols L",
             others="`fig2` trains more",
-            **QUICK,
+            grid="quick",
+            takes="a quarter of an hour",
         ),
     ),
     evidence=(

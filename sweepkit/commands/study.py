@@ -179,7 +179,7 @@ def _train(one: "Declared", grid: Path, results: str, debug: bool) -> None:
 
 
 def _trained(one: "Declared", results: str) -> bool:
-    """Whether some network of the study's sweeps is there."""
+    """True if some network of the study's sweeps is there."""
     from analysis.data.progress.coverage import progress
     from analysis.data.source import ResultsError
     from analysis.studies.words import sweeps_of

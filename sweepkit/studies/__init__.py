@@ -91,7 +91,7 @@ def add(folder: str | os.PathLike[str]) -> str:
 
 
 def is_ours(name: str) -> bool:
-    """Whether a study, or what belongs to none (`""`), is of the project."""
+    """True if a study is of the project, or if there is none, `""`."""
     return not name or folders()[name].parent == OURS
 
 

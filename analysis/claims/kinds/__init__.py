@@ -28,15 +28,17 @@ from analysis.studies.gathered import Gathered
 from analysis.studies.loading import of_each, part
 from sweepkit.studies import StudyError
 
-_OF_ANY: tuple[Callable[..., Measured | NotMeasured], ...] = (
+_CORE: tuple[Callable[..., Measured | NotMeasured], ...] = (
     mean, slope, difference, largest_difference, turn, difference_of_measures, at_first, steps_ratio,
     curve_exponent, time_exponent,
     beside_theory, error_beside_theory, ratio_to_theory, threshold_ratio, threshold_exponent, optimum_exponent, peak_ratio,
 )  # fmt: skip
+OF_ANY = {function.__name__: function for function in _CORE}
+"""The functions that measure and belong to no study, by name."""
 
 
 def _all() -> dict[str, Callable[..., Measured | NotMeasured]]:
-    found = {function.__name__: function for function in _OF_ANY}
+    found = dict(OF_ANY)
 
     def gather(study: Declared) -> None:
         module = part(study.folder, "kinds")

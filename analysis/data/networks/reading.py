@@ -6,9 +6,10 @@ from typing import NamedTuple
 import pandas as pd
 
 from analysis.data.networks.listing import network
-from analysis.data.networks.saved import HOLDING, Saved
+from analysis.data.networks.saved import HOLDING
 from analysis.data.points import sorting
 from analysis.data.selection import SEED, Selection, Value, grid_keys
+from analysis.studies.page import Saved
 from sweepkit.declarations.columns import Column
 from sweepkit.declarations.keys import KEYS
 from sweepkit.store.database import of_cells

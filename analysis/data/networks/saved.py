@@ -1,18 +1,18 @@
 """Networks by what they have saved besides their numbers, and those that differ from a network in a single key."""
 
 from collections.abc import Collection, Mapping
-from typing import Any, Literal
+from typing import Any
 
 from analysis.data.keys import gamma_once, value_of
 from analysis.data.networks.listing import network
 from analysis.data.selection import SEED, VERSION, grid_keys
+from analysis.studies.page import Saved
 from sweepkit.store.sql import literal, quoted
 from sweepkit.store.views import run
 
 RICHNESS = ("d_lr", "curve_d_lr", "rho", "quality", "utilisation")
 """Metrics of `save: [richness]` and `save: [richness_curve]`, one of which a network needs for its richness to be shown."""
 
-Saved = Literal["weights", "neurons", "richness"]
 HOLDING: dict[Saved, str] = {
     "weights": "SELECT cell_id FROM internal.weights",
     "neurons": "SELECT cell_id FROM internal.rows WHERE holds_neurons",

@@ -5,8 +5,8 @@ from typing import Any, NamedTuple
 
 from analysis.data.keys import KINDS, gamma_once
 from analysis.data.measures import MAIN, main_of, measures
-from analysis.data.networks.saved import HOLDING, RICHNESS, Saved
-from analysis.data.selection import grid_keys, values_of
+from analysis.data.networks.saved import HOLDING, RICHNESS
+from analysis.data.selection import grid_keys, one_of, values_of
 from analysis.studies.gathered import Gathered
 from analysis.studies.loading import studies
 from analysis.studies.page import Page
@@ -120,19 +120,19 @@ def _varying(results: str, only: str | None) -> list[tuple[str, Varying]]:
     keys = list(numeric)
     of_training = {key for key, column in numeric.items() if column.part == "training"}
     ok = "FILTER (status = 'ok')"
-    ends = ", ".join(
+    ends = [
         f"min({key}) {ok} < max({key}) {ok}, min({key}) FILTER (status = 'ok' AND {key} > 0) < max({key}) {ok}"
         for key in map(quoted, keys)
-    )
+    ]
     pages = [page for study in studies() for page in study.pages]
-    shown = "".join(f", {_shows(page, known, ok)}" for page in pages)
-    sql = f"""SELECT sweep, task, count(*) {ok}, {ends or "NULL"}{shown}
+    asked = ", ".join(["sweep", "task", f"count(*) {ok}", *ends, *(_shows(page, known, ok) for page in pages)])
+    sql = f"""SELECT {asked}
     FROM plans JOIN cells USING (cell_id) WHERE {"true" if only is None else f"sweep = {literal(only)}"} GROUP BY sweep, task"""
     found = []
     for sweep, task, n_ok, *rest in fetch(results, sql):
         differ = rest[: len(rest) - len(pages)]
-        numbers = frozenset(key for key, differs in zip(keys, differ[::2], strict=False) if differs)
-        positive = frozenset(key for key, differs in zip(keys, differ[1::2], strict=False) if differs and key not in of_training)
+        numbers = frozenset(key for key, differs in zip(keys, differ[::2], strict=True) if differs)
+        positive = frozenset(key for key, differs in zip(keys, differ[1::2], strict=True) if differs and key not in of_training)
         names = frozenset(page.name for page, shows in zip(pages, rest[len(differ) :], strict=True) if shows)
         found.append((sweep, Varying(task, n_ok, numbers, positive, names)))
     return found
@@ -140,11 +140,10 @@ def _varying(results: str, only: str | None) -> list[tuple[str, Varying]]:
 
 def _shows(page: Page, known: Mapping[str, Any], ok: str) -> str:
     """SQL: whether a page has something to show for a group of networks, of which `ok` filters those that finished."""
-    held: Saved
     limits = [_holds(key, wanted, known) for key, wanted in page.where.items()]
-    for held in HOLDING:
-        if page.saved == held:  # the column that says it is read only where some file has such metrics
-            limits += [f"cell_id IN ({HOLDING[held]})" if held != "richness" or known.keys() & {*RICHNESS} else "false"]
+    if page.saved:  # the column that says it of richness is read only where some file has such metrics
+        may_hold = page.saved != "richness" or known.keys() & {*RICHNESS}
+        limits += [f"cell_id IN ({HOLDING[page.saved]})" if may_hold else "false"]
     among = f"{ok[:-1]} AND {' AND '.join(limits)})" if limits else ok
     vary = [f"min({quoted(key)}) {among} < max({quoted(key)}) {among}" if key in known else "false" for key in page.varying]
     return f"({' AND '.join([f'count(*) {among} > 0', *vary])})"
@@ -155,9 +154,7 @@ def _holds(key: str, wanted: Any, known: Mapping[str, Any]) -> str:
     column = quoted(key) if key in known else "NULL"
     if isinstance(wanted, Mapping):
         return f"{column} > {literal(wanted['above'])}"
-    values = values_of(wanted)
-    one_of = ", ".join(literal(value) for value in values if value is not None)
-    return f"({f'{column} IN ({one_of})' if one_of else 'false'}{f' OR {column} IS NULL' if None in values else ''})"
+    return one_of(column, values_of(wanted))
 
 
 MOST_SETTINGS = 20_000

@@ -104,7 +104,7 @@ def _by_name(parts: Iterable[Any]) -> dict[str, Any]:
 
 
 def _have_one_name(part: Own, other: Own) -> bool:
-    """Whether they have one name. Those of metrics are names of columns, which do not differ by case."""
+    """True if they have one name. Those of metrics are names of columns, which do not differ by case."""
     return part.name == other.name or (isinstance(part, Requested) and part.name.lower() == other.name.lower())
 
 

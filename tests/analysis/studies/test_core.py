@@ -8,7 +8,7 @@ from analysis.studies.loading import studies
 ROOT = Path(__file__).parents[3]
 CORE = [file for room in ("analysis", "app", "orchestrator", "sweepkit") for file in sorted((ROOT / room).rglob("*.*"))]
 MATHEMATICS = (ROOT / "sweepkit" / "strings",)
-"""What tasks and studies share, with its sources: tasks cannot know a study."""
+"""The rooms that tasks and studies share, with their sources: tasks cannot know a study."""
 OTHERWISE = {"power_law"}
 """Names of studies that are words for something else, too: a fit of `sweepkit.stats`."""
 
