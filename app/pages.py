@@ -1,4 +1,4 @@
-"""The pages of the app, in the order of the navigation: its own, with those of the studies before the claims."""
+"""The pages of the app, in the order of the navigation: its own, with those of the studies among them."""
 
 from analysis.studies.gathered import Gathered
 from analysis.studies.loading import studies
@@ -11,9 +11,9 @@ _FIRST = {
     "networks": ("Networks", "All networks in a table, their training curves, and two side by side"),
     "curves": ("Curves", "Any measure against any key, with intervals, theory and residuals"),
     "structure": ("Structure", "Hidden weights of one network, and its training curves"),
-    "scaling": ("Scaling", "Thresholds, exponents beside predictions, collapse"),
 }
 _LAST = {
+    "scaling": ("Scaling", "Thresholds, exponents beside predictions, collapse"),
     "studies": ("Studies", "Laws and papers, each with its words, figures, statements, and what is missing"),
     "claims": ("Claims", "The papers' statements and whether these networks confirm them"),
     "sql": ("SQL", "Questions of your own"),
