@@ -23,7 +23,7 @@ from rich.console import Console
 from rich.table import Table
 
 from benchmarks.views import alone, measure
-from sweepkit.store.snapshot import PACKS
+from sweepkit.store.files.base import PACKS
 from sweepkit.store.views import fetch
 from trainables.limits import cores
 

@@ -27,8 +27,9 @@ from rich.table import Table
 from analysis.data.progress.coverage import progress
 from sweepkit.declarations.keys import KEYS
 from sweepkit.store.files import open_files
+from sweepkit.store.files.base import COMPACTED, PACKS
 from sweepkit.store.schema import SCHEMA, parquet_bytes
-from sweepkit.store.snapshot import COMPACTED, PACKS, named
+from sweepkit.store.snapshot import named
 from sweepkit.store.store import Store
 from sweepkit.store.upkeep.compact import SORT_KEYS, TARGET_BYTES, compact
 from sweepkit.store.views import connect, fetch, run

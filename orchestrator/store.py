@@ -66,9 +66,6 @@ def status(
         typer.echo(json.dumps(found.as_json(), indent=2))
     else:
         _show(found, sweep)
-        if not any(found.cells.values()):
-            for folder in _results_below(files):
-                _echo(f"{folder} holds results: {command('store', 'status', '--results', str(folder))}")
 
 
 def _check_names(files: Files, sweeps: Sequence[str]) -> None:
@@ -78,11 +75,6 @@ def _check_names(files: Files, sweeps: Sequence[str]) -> None:
         if sweep not in there:
             known = f"there are {listed(there)}" if there else "it holds no plan of any sweep"
             stop(f"no sweep {show(sweep)} in {files.root}{nearest(sweep, there) or ':'} {known}")
-
-
-def _results_below(files: Files) -> list[Path]:
-    """Results directories in this folder: that of a project may have been named in place of its results."""
-    return sorted(plans.parent for plans in Path(files.root).glob("*/plans")) if isinstance(files, LocalFiles) else []
 
 
 @app.command(short_help="Verify every file by its checksums.")

@@ -6,9 +6,10 @@ from duckdb import Error as QueryError
 
 from sweepkit.store.connections import ASKED_ONCE
 from sweepkit.store.files import NoResults, ResultsError, existing, location, open_files
+from sweepkit.store.files.base import FOLDERS
 from sweepkit.store.leases import drivers
 from sweepkit.store.searches import unread
-from sweepkit.store.snapshot import FOLDERS, take
+from sweepkit.store.snapshot import take
 from sweepkit.store.views import VIEWS, declared, run
 
 __all__ = [

@@ -19,7 +19,7 @@ from sweepkit.console.commands import command, where
 from sweepkit.console.escaping import printable
 from sweepkit.console.words import IN_PART, capital
 from sweepkit.declarations.keys import KEYS
-from sweepkit.store.snapshot import PACKS
+from sweepkit.store.files.base import PACKS
 from sweepkit.store.sql import literal, quoted
 from sweepkit.store.store import Store
 from sweepkit.store.upkeep.summary import failed_alike

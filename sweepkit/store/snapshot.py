@@ -16,11 +16,10 @@ import pyarrow.parquet as pq
 from sweepkit.declarations.columns import Column, Key
 from sweepkit.store.columns import DECLARATION, read_field, wider
 from sweepkit.store.files import UNUSABLE, Entry, Files, ResultsError, Unreadable, side_by_side
+from sweepkit.store.files.base import COMPACTED, FAILED, FOLDERS, PACKS, PLANS
 from sweepkit.store.schema import BESIDE, DECLARED, PLAN_SCHEMA, PLANNED_FIND, REQUIRED, RESERVED, SCHEMA
 
-PACKS, FAILED, COMPACTED, PLANS, LEASES, LOGS, WEIGHTS = "packs", "failed", "compacted", "plans", "leases", "logs", "weights"
-FOLDERS = (PACKS, FAILED, COMPACTED, PLANS)
-"""The folders of data files."""
+LEASES, LOGS, WEIGHTS = "leases", "logs", "weights"
 WRITTEN = (*FOLDERS, LEASES, LOGS, WEIGHTS)
 """The folders that a sweep or a compaction writes into."""
 MOST_ROWS_A_BYTE = 1

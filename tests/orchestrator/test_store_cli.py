@@ -42,6 +42,17 @@ def test_missing_directory(store: Store, command: str) -> None:
     assert not os.path.exists(store.results)
 
 
+@pytest.mark.parametrize("command", ["status", "check", "compact", "export", "copy --to there"])
+def test_a_folder_of_something_else(store: Store, command: str) -> None:
+    os.makedirs(store.results)
+    assert call(store, *["status", "--json"]).exit_code == 0  # an empty one has no results yet
+    Path(store.results, "thesis.tex").touch()
+    found = call(store, *command.split())
+    assert (found.exit_code, found.stdout) == (2, "")
+    assert f"{store.results} holds files, and none that a sweep has written; name it with --results" in found.stderr
+    assert os.listdir(store.results) == ["thesis.tex"]
+
+
 def test_unsupported_uri() -> None:
     found = CliRunner().invoke(app, ["status", "--results", "gs://bucket/results"])
     assert found.exit_code == 2
@@ -124,8 +135,10 @@ def test_status_of_the_folder_around_results_names_them(store: Store) -> None:
     fill(store)
     around = Path(store.results).parent
     found = CliRunner().invoke(app, ["status", "--results", str(around)])
-    told = f"{store.results} holds results: python -m orchestrator.store status --results {store.results}"
-    assert found.exit_code == 0 and found.stdout.splitlines()[-1] == told
+    told = (
+        f"{around} holds files, and none that a sweep has written; there are results in {store.results}: name it with --results"
+    )
+    assert (found.exit_code, found.stdout, found.stderr) == (2, "", f"{told}\n")
 
 
 def test_check(store: Store) -> None:

@@ -17,6 +17,9 @@ import pyarrow as pa
 
 from sweepkit.console.errors import PlainError
 
+PACKS, FAILED, COMPACTED, PLANS = "packs", "failed", "compacted", "plans"
+FOLDERS = (PACKS, FAILED, COMPACTED, PLANS)
+"""The folders of data files."""
 LARGE_BYTES = 8 << 20
 """From this size on, a file keeps a connection busy by itself."""
 CLOCK_S = 600.0
@@ -35,7 +38,7 @@ class ResultsError(PlainError):
 
 
 class NoResults(ResultsError):
-    """There is no results directory of this name."""
+    """There is no results directory of this name, or no sweep has written into it."""
 
 
 class Unreadable(ResultsError):

@@ -2,17 +2,25 @@
 
 import os
 import re
+from pathlib import Path
 
-from sweepkit.console.words import show
-from sweepkit.store.files.base import UNUSABLE, Files, NoResults, ResultsError
+from sweepkit.console.words import listed, show
+from sweepkit.store.files.base import FOLDERS, PLANS, UNUSABLE, Files, NoResults, ResultsError
 from sweepkit.store.files.local import LocalFiles
 
 
 def existing(results: str, named: str = "name it with --results") -> Files:
-    """The file system of an existing results directory; ResultsError if there is none. `named`: how a person names another."""
+    """The file system of an existing results directory; NoResults if there is none, or if it is a folder of something else.
+
+    `named`: how a person names another. An empty directory is one without results yet.
+    """
     files = open_files(results)
     if not files.exists():
         raise NoResults(f"no results directory at {files.root}: {named}, or run a sweep first")
+    if isinstance(files, LocalFiles) and (there := os.listdir(files.root)) and not set(there) & set(FOLDERS):
+        below = sorted(str(plans.parent) for plans in Path(files.root).glob(f"*/{PLANS}"))  # a project, in place of its results
+        instead = f"there are results in {listed(below)}: {named}" if below else f"{named}, or run a sweep first"
+        raise NoResults(f"{files.root} holds files, and none that a sweep has written; {instead}")
     return files
 
 
