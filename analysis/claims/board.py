@@ -1,23 +1,24 @@
-"""The scoreboard of claims: each with its verdict, by paper and section; statements that differ in numbers share a line."""
+"""The scoreboard: statements by paper and section. A statement is an entry of a file of claims, with its instances."""
 
-import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import groupby
+from itertools import combinations, groupby
 from typing import NamedTuple
 
 import pandas as pd
 
 from analysis.claims.chart import EDGE, positions
-from analysis.claims.entries import Claim
+from analysis.claims.entries import Claim, filled_in
 from analysis.claims.networks_used import with_networks
-from analysis.claims.papers import PAPERS, rank
-from analysis.claims.verdict import Checked, Measured, Verdict
+from analysis.claims.papers import NAMES, PAPERS, rank
+from analysis.claims.verdict import VERDICTS, Checked, Measured, Verdict, marks
+from sweepkit.console.words import listed
 
-MARKS: dict[Verdict, str] = {"confirmed": "✓", "contradicted": "✗", "not enough data": "?", "not measured": "–"}
+MARKS: dict[Verdict, str] = dict(zip(VERDICTS, "✓±✗≠?…∅–=", strict=True))
 """A mark for each verdict."""
 
-_NUMBER = re.compile(r"\d+(?:\.\d+)?")
+MOST_NAMED = 6
+"""Most instances of a statement that are named one by one."""
 
 
 def has_data(one: Checked) -> bool:
@@ -34,35 +35,71 @@ class Strip(NamedTuple):
     region: tuple[float, float]
 
 
-class Line(NamedTuple):
-    """Claims that say the same of different numbers, in words for all of them."""
+class Statement(NamedTuple):
+    """What a source states, in words for all its instances, and the verdicts on these."""
 
     says: str
     claims: list[Checked]
 
     @property
+    def paper(self) -> str:
+        """The tag of the paper that states it, FIELD or OURS."""
+        return self.claims[0].claim.paper
+
+    @property
+    def topic(self) -> str:
+        """The topic of its first instance."""
+        return self.claims[0].claim.topic
+
+    @property
     def counts(self) -> "Counter[Verdict]":
-        """The number of its claims with each verdict."""
+        """The number of its instances with each verdict."""
         return Counter(one.verdict for one in self.claims)
+
+    @property
+    def verdict(self) -> Verdict:
+        """That of all instances, if they have one. In part, where some are confirmed and others are not; else contradicted where
+        some are; else the first that some have, in the order of VERDICTS. Files that are not here weigh nothing beside others."""
+        found = {one.verdict for one in self.claims}
+        found = found - {"needs files"} or found
+        if len(found) > 1 and found & {"confirmed", "identity"} and found != {"confirmed", "identity"}:
+            return "in part"
+        return next(verdict for verdict in VERDICTS if verdict in found)
+
+    @property
+    def where(self) -> str:
+        """For which values the instances have which verdict; no words where all have one."""
+        if len(self.counts) < 2:
+            return ""
+        return "; ".join(
+            f"{verdict} {_instances([one for one in self.claims if one.verdict == verdict], self.claims)}"
+            for verdict in VERDICTS
+            if self.counts[verdict]
+        )
+
+    @property
+    def marks(self) -> list[str]:
+        """The words that weaken the verdict on any of its instances, such as *fitted*."""
+        return list(dict.fromkeys(mark for one in self.claims for mark in marks(one.claim)))
 
 
 class Section(NamedTuple):
-    """The lines of one part of a paper."""
+    """The statements of one part of a paper."""
 
     paper: str
     title: str
     """The paper's authors, year and title."""
     heading: str
-    lines: list[Line]
+    statements: list[Statement]
 
     @property
     def counts(self) -> "Counter[Verdict]":
-        """The number of its claims with each verdict."""
-        return sum((line.counts for line in self.lines), Counter())
+        """The number of its statements with each verdict."""
+        return Counter(one.verdict for one in self.statements)
 
 
 def board(checked: Iterable[Checked]) -> list[Section]:
-    """The claims by paper and section, in the order of the papers; those of this project come last."""
+    """The claims by paper and section, in the order of the papers; laws of the field and what is derived here come last."""
 
     def place(one: Checked) -> tuple[int, object]:
         return rank(one.claim.paper), one.claim.place
@@ -71,30 +108,69 @@ def board(checked: Iterable[Checked]) -> list[Section]:
     for _, part in groupby(sorted(checked, key=place), key=place):
         claims = list(part)
         paper, where = claims[0].claim.paper, claims[0].claim.place
-        found.append(Section(paper, PAPERS.get(paper, "Statements of this project"), where.heading, lines_of(claims)))
+        found.append(Section(paper, title(paper), where.heading, statements_of(claims)))
     return found
 
 
-def lines_of(claims: Sequence[Checked]) -> list[Line]:
-    """The claims with those together that differ in nothing but numbers, in the order of the first of each."""
-    alike: dict[tuple[str, str], list[Checked]] = {}
-    for one in claims:
-        alike.setdefault((one.claim.topic, _NUMBER.sub("#", one.claim.says)), []).append(one)
-    return [Line(_merged([one.claim.says for one in same]), same) for same in alike.values()]
+def title(paper: str) -> str:
+    """Authors, year and title of a paper; a heading for what belongs to no paper that is a study."""
+    return PAPERS.get(paper) or NAMES.get(paper, paper)
 
 
-def _merged(texts: Sequence[str]) -> str:
-    """One text for several that differ in numbers: `Trained on 3 to 12 symbols, networks of gamma = 1, 10, 100 have ...`."""
-    columns = iter(zip(*(_NUMBER.findall(text) for text in texts), strict=True))
-    return _NUMBER.sub(lambda _: _listed(list(dict.fromkeys(next(columns)))), texts[0])
+def statements_of(checked: Iterable[Checked]) -> list[Statement]:
+    """The statements that these claims are instances of, in the order of the first of each."""
+    of: dict[tuple[str, str, str], list[Checked]] = {}
+    for one in checked:
+        of.setdefault((one.claim.study, one.claim.entry or one.claim.id, one.claim.source), []).append(one)
+    return [Statement(_says([one.claim for one in same]), same) for same in of.values()]
 
 
-def _listed(numbers: Sequence[str]) -> str:
+def _says(claims: Sequence[Claim]) -> str:
+    """The words of an entry with all values of its instances: `Trained on 3 to 5 symbols, networks of gamma = 1, 10, 100 ...`."""
+    if len(claims) == 1:
+        return claims[0].says
+    names = dict.fromkeys(name for claim in claims for name in claim.values)
+    return str(filled_in(claims[0].template, {name: _listed(_values(claims, name)) for name in names}))
+
+
+def _values(claims: Iterable[Claim], name: str) -> list[str]:
+    return list(dict.fromkeys(str(claim.values[name]) for claim in claims if name in claim.values))
+
+
+def _listed(values: Sequence[str]) -> str:
+    """The values as a list; many numbers as their range."""
+    try:
+        numbers = sorted(values, key=float)
+    except ValueError:
+        return listed(values)
+    is_run = all(n.isdigit() for n in numbers) and int(numbers[-1]) - int(numbers[0]) == len(numbers) - 1
     if len(numbers) < 3:
         return " and ".join(numbers)
-    numbers = sorted(numbers, key=float)
-    is_run = all(n.isdigit() for n in numbers) and int(numbers[-1]) - int(numbers[0]) == len(numbers) - 1
-    return f"{numbers[0]} to {numbers[-1]}" if is_run or len(numbers) > 4 else ", ".join(numbers)
+    return f"{numbers[0]} to {numbers[-1]}" if is_run or len(numbers) > 4 else listed(numbers)
+
+
+def _instances(checked: Sequence[Checked], among: Sequence[Checked]) -> str:
+    """The values that tell these instances from the others of their statement, or how many they are."""
+    if len(checked) > MOST_NAMED:
+        return f"at {len(checked)} of its values"
+    labels = instances([one.claim for one in among])
+    return "at " + "; ".join(labels[one.claim.id] for one in checked)
+
+
+def instances(claims: Sequence[Claim]) -> dict[str, str]:
+    """By id, the fewest values that tell the instances of a statement apart, such as `gamma = 1, L = 3`; its id where none do."""
+    values = {
+        name: [claim.values.get(name) for claim in claims] for name in dict.fromkeys(n for one in claims for n in one.values)
+    }
+    short = [name for name, of in values.items() if all(isinstance(v, int | float | str) and 0 < len(str(v)) < 16 for v in of)]
+    short.sort(key=lambda name: isinstance(values[name][0], str))  # numbers tell more than words
+    for n in range(1, len(short) + 1):
+        for names in combinations(short, n):
+            told = list(zip(*(values[name] for name in names), strict=True))
+            if len(set(told)) == len(claims):
+                labels = (", ".join(f"{name} = {value}" for name, value in zip(names, one, strict=True)) for one in told)
+                return dict(zip((claim.id for claim in claims), labels, strict=True))
+    return {claim.id: claim.id for claim in claims}
 
 
 def strips(checked: Iterable[Checked]) -> dict[str, Strip]:

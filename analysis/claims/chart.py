@@ -11,7 +11,8 @@ from analysis.claims.verdict import VERDICTS, Checked, Measured
 
 EDGE = 4.0
 """Where the axis ends; the expected region is -1 to 1."""
-COLOURS = dict(zip(VERDICTS, ("#1b7f4d", "#c0392b", "#8a8a8a", "#6b7a99"), strict=True))
+_SHADES = ("#1b7f4d", "#8a6d1a", "#c0392b", "#a0622d", "#8a8a8a", "#6b7a99", "#6b7a99", "#6b7a99", "#3f6f8f")
+COLOURS = dict(zip(VERDICTS, _SHADES, strict=True))
 
 
 def positions(checked: Iterable[Checked]) -> pd.DataFrame:
@@ -56,7 +57,7 @@ def claims_chart(checked: Iterable[Checked], width: int = 560) -> alt.TopLevelMi
     used = [v for v in VERDICTS if (data["verdict"] == v).any()]
     domain = alt.Scale(domain=used, range=[COLOURS[v] for v in used])
     colour = alt.Color("verdict:N", title="verdict", scale=domain)
-    marks = {"confirmed": "circle", "contradicted": "cross", "not enough data": "diamond"}
+    marks = {"confirmed": "circle", "contradicted": "cross", "not reproduced": "cross", "open": "diamond", "identity": "square"}
     shape = alt.Shape("verdict:N", title="verdict", scale=alt.Scale(domain=used, range=[marks[v] for v in used]))
     base = alt.Chart(data)
     layers = [

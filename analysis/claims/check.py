@@ -12,7 +12,7 @@ import pandas as pd
 from analysis.claims.entries import Claim, read_claims
 from analysis.claims.kinds import KINDS, is_along, measures_of
 from analysis.claims.networks_used import noting_networks
-from analysis.claims.verdict import Checked, Measured, NotMeasured, judge
+from analysis.claims.verdict import Checked, Measured, NotMeasured, Verdict, distance, verdict_on
 from analysis.data.measures import MEASURES, measures
 from analysis.data.progress.coverage import sweeps_with
 from analysis.data.selection import values_of
@@ -101,24 +101,31 @@ def check(results: str, claims: Iterable[Claim] | None = None) -> list[Checked]:
 
 def _checked(results: str, claim: Claim) -> Checked:
     if claim.expected is None:
-        return Checked(claim, "not measured", NotMeasured(claim.not_measured), claim.not_measured)
+        return unmeasured(claim)
     arguments = dict(claim.measure)
     if claim.on_request and (lacking := [name for name in measures_of(arguments) if name not in declared(results)]):
-        why = f"no network of the store has {lacking[0]}, which its grid asks for by `save:`"
-        return Checked(claim, "not enough data", NotMeasured(why), why)
+        return unmeasured(claim, f"no network of the store has {lacking[0]}, which its grid asks for by `save:`")
     with noting_networks() as used:
         found: Measured | NotMeasured = KINDS[arguments.pop("kind")](results, **arguments)
     if isinstance(found, NotMeasured):
-        why = "; ".join(filter(None, (found.why, claim.needs)))
-        return Checked(claim, "not enough data", NotMeasured(why), why)
-    verdict, why = judge(claim.expected, found.interval)
+        return unmeasured(claim, found.why)
+    verdict, why = verdict_on(claim, claim.expected, found.interval)
     return Checked(claim, verdict, found, why, sweeps_with(results, used))
+
+
+def unmeasured(claim: Claim, why: str = "") -> Checked:
+    """The verdict on a claim without a value, for this reason or for that of its entry."""
+    verdict: Verdict = "formulas lost" if claim.formulas_lost else "not measured"
+    if not claim.not_measured:
+        verdict = "needs files" if claim.needs else "open"
+    why = claim.not_measured or "; ".join(filter(None, (why, claim.needs)))
+    return Checked(claim, verdict, NotMeasured(why), why)
 
 
 def advice(one: Checked, results: str) -> list[str]:
     """Commands that may decide a claim that the data leave open: a sweep of as many seeds again, or the grid of more sizes and
     seeds; if nothing could be measured, the grids that train the networks, the quick one first if it may hold some."""
-    if one.verdict != "not enough data" or one.claim.grid is None:
+    if one.verdict not in ("open", "needs files") or one.claim.grid is None:
         return []
     if isinstance(one.measured, Measured) and one.measured.again:
         again = one.measured.again
@@ -176,18 +183,20 @@ def claims_frame(checked: Iterable[Checked]) -> pd.DataFrame:
 
 
 COLUMNS = (
-    "id", "topic", "source", "says", "verdict", "measured", "low", "high", "n", "expected", "because", "of",
-    "why", "grid", "fitted", "note",
+    "id", "statement", "topic", "source", "says", "verdict", "measured", "low", "high", "n", "expected", "distance", "because",
+    "of", "why", "grid", "identity", "fitted", "after_look", "note",
 )  # fmt: skip
 
 
 def _row(one: Checked) -> dict[str, Any]:
     claim, interval = one.claim, one.measured.interval if isinstance(one.measured, Measured) else None
     return {
-        "id": claim.id, "topic": claim.topic, "source": claim.source, "says": claim.says, "verdict": one.verdict,
+        "id": claim.id, "statement": claim.entry, "topic": claim.topic, "source": claim.source, "says": claim.says,
+        "verdict": one.verdict,
         "measured": interval.value if interval else None, "low": interval.low if interval else None,
         "high": interval.high if interval else None, "n": interval.n if interval else 0,
-        "expected": str(claim.expected or ""), "because": claim.because,
-        "of": one.measured.what if isinstance(one.measured, Measured) else "", "why": one.why,
-        "grid": claim.grid or ("" if claim.not_measured else "simulated here"), "fitted": claim.fitted, "note": claim.note,
+        "expected": str(claim.expected or ""), "distance": distance(claim, interval) if interval else None,
+        "because": claim.because, "of": one.measured.what if isinstance(one.measured, Measured) else "", "why": one.why,
+        "grid": claim.grid or ("" if claim.not_measured else "simulated here"),
+        "identity": claim.identity, "fitted": claim.fitted, "after_look": claim.after_look, "note": claim.note,
     }  # fmt: skip

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
-from analysis.claims.papers import OURS, Place, place, rank
+from analysis.claims.papers import FIELD, OURS, Place, place, rank
 from analysis.studies.loading import studies
 from sweepkit.console.commands import name_here
 from sweepkit.console.words import pydantic_reason
@@ -62,6 +62,9 @@ class Expected(Frozen):
         return " and ".join(parts)
 
 
+_WITH_EXPECTED = ("law", "rivals", "identity", "fitted", "after_look", "other_setting")
+
+
 class Claim(Frozen):
     """One statement of a paper, and how it is put to the test or why it is not."""
 
@@ -83,16 +86,30 @@ class Claim(Frozen):
     """The value that the statement's law has for the measure, where `expected` has bounds around it in place of `equal`."""
     rivals: tuple[float, ...] = ()
     """The values that the measure has by the other laws that the entry names."""
+    identity: str = ""
+    """Why the measure can be nothing but what is expected: the verdict *identity* stands in place of *confirmed*."""
     fitted: str = ""
     """A number of ours that was chosen by the quantity judged, and among which values. It marks the verdict as *fitted*."""
+    after_look: str = ""
+    """What of the entry (tolerance, level, reading) was set after a look at the networks. It marks the verdict."""
+    other_setting: str = ""
+    """How our setting differs from the source's where that may be why: *not reproduced* stands in place of *contradicted*."""
     not_measured: str = ""
     """Why nothing measures the statement; stands in place of `measure`, `expected` and `because`."""
+    formulas_lost: bool = False
+    """True if nothing measures it because the text that we have lacks the formula."""
     needs: str = ""
     """Files that the networks of its grid take and only their user can supply; said while there are no such networks."""
     note: str = ""
     """An explanation of a disagreement, as far as it is known."""
     study: str = Field(default="", exclude=True)
     """The study whose file holds the entry."""
+    entry: str = Field(default="", exclude=True)
+    """The id as the entry has it, before the values of `for` are filled in: that of the statement."""
+    template: str = Field(default="", exclude=True)
+    """`says` as the entry has it."""
+    values: dict[str, Any] = Field(default={}, exclude=True)
+    """The values of `for`: they tell the statement's instances apart."""
 
     @model_validator(mode="after")
     def _is_measured_or_says_why_not(self) -> "Claim":
@@ -100,6 +117,8 @@ class Claim(Frozen):
         if self.not_measured:
             if given := [name for name in (*tested, "grid") if tested.get(name, self.grid is not None)]:
                 raise ValueError(f"`not_measured` stands in place of {', '.join(given)}")
+        elif self.formulas_lost:
+            raise ValueError("`formulas_lost` goes with `not_measured`")
         elif missing := [name for name, there in tested.items() if not there]:
             raise ValueError(f"say {', '.join(missing)}, or `not_measured` and why")
         return self
@@ -108,8 +127,8 @@ class Claim(Frozen):
     def _tells_its_law_from_rivals(self) -> "Claim":
         """The region that confirms a law ends halfway to each rival at the latest; for a ratio, halfway between logarithms."""
         if self.expected is None:
-            if self.law is not None or self.rivals or self.fitted:
-                raise ValueError("`law`, `rivals` and `fitted` go with `expected`")
+            if given := [name for name in _WITH_EXPECTED if getattr(self, name)]:
+                raise ValueError(f"{given[0]} goes with `expected`")
             return self
         if self.law is not None and self.expected.equal is not None:
             raise ValueError("either `law` or `equal`")
@@ -128,14 +147,16 @@ class Claim(Frozen):
 
     @property
     def paper(self) -> str:
-        """The tag in brackets with which `source` begins, such as `Saxe14`; OURS if it begins with none."""
-        tag = re.match(r"\[(\w+)\]", self.source)
-        return tag[1] if tag else OURS
+        """The tag in brackets with which `source` begins, such as `Tong25`. If there is none: FIELD for a law of a paper that it
+        names, OURS for what is derived here."""
+        if tag := re.match(r"\[(\w+)\]", self.source):
+            return tag[1]
+        return FIELD if "[" in self.source and "derived" not in self.source else OURS
 
     @property
     def place(self) -> Place:
-        """The part of the paper that makes the statement; of a statement of this project, its topic."""
-        return Place((0, self.topic, 0, 0), self.topic) if self.paper == OURS else place(self.source)
+        """The part of the paper that makes the statement; of a law of the field or of this project, its topic."""
+        return Place((0, self.topic, 0, 0), self.topic) if self.paper in (FIELD, OURS) else place(self.source)
 
 
 def read_claims(*paths: Path) -> list[Claim]:
@@ -172,7 +193,8 @@ def _entries(path: Path, study: str) -> list[Claim]:
         each = entry.pop("for", {})
         sets = each if isinstance(each, list) else [dict(zip(each, v, strict=True)) for v in itertools.product(*each.values())]
         for values in sets:
-            filled = _filled(entry, values) | {"study": study}
+            whole = {"study": study, "entry": entry.get("id", ""), "template": entry.get("says", ""), "values": values}
+            filled = filled_in(entry, values) | whole
             filled["grid"] = _grid_of(path, filled.get("grid"))
             try:
                 claims.append(Claim.model_validate(filled))
@@ -189,13 +211,13 @@ def _grid_of(path: Path, grid: Any) -> Any:
     return name_here(file)
 
 
-def _filled(value: Any, names: dict[str, Any]) -> Any:
+def filled_in(value: Any, names: dict[str, Any]) -> Any:
     """The value with `{L}` in its texts replaced by the value of L. A text that is only `{L}` becomes the value itself, so that
     a number stays a number."""
     if isinstance(value, dict):
-        return {key: _filled(inner, names) for key, inner in value.items()}
+        return {key: filled_in(inner, names) for key, inner in value.items()}
     if isinstance(value, list):
-        return [_filled(inner, names) for inner in value]
+        return [filled_in(inner, names) for inner in value]
     if isinstance(value, str):
         if (whole := re.fullmatch(r"\{(\w+)\}", value)) and whole[1] in names:
             return names[whole[1]]

@@ -8,13 +8,17 @@ from analysis.studies.loading import studies
 
 PAPERS = Gathered(lambda: {study.tag: study.paper for study in studies() if study.tag})
 """Authors, year and title by the tag with which the source of a claim begins."""
+FIELD = "laws of the field"
+"""Stands in place of the tag for laws that other papers have, and whose networks are this project's."""
 OURS = "this project"
-"""Stands in place of the tag where the source names no paper."""
+"""Stands in place of the tag for what is derived here."""
+NAMES = {FIELD: "Laws of the field", OURS: "Derived here"}
+"""Headings for these two."""
 
 
 def rank(paper: str) -> int:
-    """The place of a paper in every list of papers: the order of PAPERS, then OURS, then any other."""
-    known = [*PAPERS, OURS]
+    """The place of a paper in every list of papers: the order of PAPERS, then FIELD and OURS, then any other."""
+    known = [*PAPERS, FIELD, OURS]
     return known.index(paper) if paper in known else len(known)
 
 

@@ -1,15 +1,22 @@
-"""Verdicts: whether a measurement confirms a claim, contradicts it or leaves it open, or whether nothing measures it."""
+"""Verdicts: whether a measurement confirms a claim, contradicts it or leaves it open, or whether nothing measures it.
+
+`not reproduced`: contradicted in a setting of ours that the entry says differs from the source's. `identity`: as expected, and
+nothing but a mistake in code could have it otherwise, so that it confirms nothing.
+"""
 
 from collections.abc import Mapping
-from typing import Literal, NamedTuple
+from typing import Literal, NamedTuple, get_args
 
 import numpy as np
 
 from analysis.claims.entries import Claim, Expected
 from sweepkit.stats import Interval
 
-Verdict = Literal["confirmed", "contradicted", "not enough data", "not measured"]
-VERDICTS: tuple[Verdict, ...] = ("confirmed", "contradicted", "not enough data", "not measured")
+Verdict = Literal[
+    "confirmed", "in part", "contradicted", "not reproduced", "open", "needs files", "formulas lost", "not measured", "identity"
+]
+VERDICTS: tuple[Verdict, ...] = get_args(Verdict)
+"""In the order of every table. A statement with instances holds `in part` where some are confirmed and others are not."""
 JUDGES = (
     "analysis/claims", "analysis/data", "analysis/overlays", "analysis/scaling", "analysis/studies", "analysis/theory",
     "sweepkit/declarations", "sweepkit/stats", "sweepkit/store", "sweepkit/strings",
@@ -52,6 +59,36 @@ class Checked(NamedTuple):
     """The sweeps whose networks it rests on."""
 
 
+def marks(claim: Claim) -> dict[str, str]:
+    """What weakens a verdict on the claim, by the word that marks it, each with what it is."""
+    given = {"identity": claim.identity, "fitted": claim.fitted, "after a look": claim.after_look}
+    return {mark: words for mark, words in given.items() if words}
+
+
+def verdict_on(claim: Claim, expected: Expected, interval: Interval) -> tuple[Verdict, str]:
+    """The verdict on a claim, which has these expected values, and its reason."""
+    verdict, why = judge(expected, interval)
+    if verdict == "confirmed" and claim.identity:
+        return "identity", f"as it must be: {claim.identity}"
+    if verdict == "contradicted" and claim.other_setting:
+        return "not reproduced", f"{why}; our setting differs: {claim.other_setting}"
+    return verdict, why
+
+
+def distance(claim: Claim, interval: Interval) -> float | None:
+    """The distance of the value from the one stated, as a share of the tolerance on that side.
+
+    None where only a bound is stated, or where the tolerance on that side has no end.
+    """
+    expected = claim.expected
+    stated = expected.equal if expected and claim.law is None else claim.law
+    if expected is None or stated is None:
+        return None
+    low, high = expected.region
+    room = high - stated if interval.value > stated else stated - low
+    return abs(interval.value - stated) / room if np.isfinite(room) and room > 0 else None
+
+
 def judge(expected: Expected, interval: Interval) -> tuple[Verdict, str]:
     """The verdict and its reason: confirmed if the whole interval lies in the expected region, contradicted if all of it lies
     outside.
@@ -60,9 +97,9 @@ def judge(expected: Expected, interval: Interval) -> tuple[Verdict, str]:
     """
     low, high = expected.region
     if np.isnan(interval.value) or np.isnan(interval.low) or np.isnan(interval.high):
-        return "not enough data", "no interval: more seeds are needed"
+        return "open", "no interval: more seeds are needed"
     if low <= interval.low and interval.high <= high:
         return "confirmed", "the 95% interval lies within what is expected"
     if interval.high < low or high < interval.low:
         return "contradicted", "the 95% interval lies outside what is expected"
-    return "not enough data", "the 95% interval reaches across the edge of what is expected: more seeds would decide"
+    return "open", "the 95% interval reaches across the edge of what is expected: more seeds would decide"

@@ -40,7 +40,8 @@ class Remembered(NamedTuple):
 
 def said(claim: Claim) -> str:
     """A text that changes with the claim's statement, measure or bounds."""
-    return repr((claim.id, claim.says, claim.measure, claim.expected, claim.not_measured))
+    judged = (claim.expected, claim.law, claim.identity, claim.other_setting, claim.needs)
+    return repr((claim.id, claim.says, claim.measure, *judged, claim.not_measured, claim.formulas_lost))
 
 
 def judged_by(claim: Claim) -> str:

@@ -11,6 +11,7 @@ from markupsafe import Markup
 from analysis.asked_chart import selected
 from analysis.claims.check import advice
 from analysis.claims.papers import PAPERS
+from analysis.claims.verdict import marks
 from analysis.data.progress.coverage import progress, reasons
 from analysis.data.source import existing
 from analysis.overlays.overlays import Compute
@@ -66,7 +67,7 @@ def environment(results: str) -> Environment:
     )  # fmt: skip
     found.filters |= {
         "command": command,
-        "number": _number, "with_interval": with_interval, "advice": lambda one: advice(one, results), 
+        "number": _number, "with_interval": with_interval, "advice": lambda one: advice(one, results), "marks": marks,
         "code": lambda text: Markup(as_html(text)),
         "duration": duration, "origins": described_origins, "commit": brief, "anchor": _anchor,
     }  # fmt: skip

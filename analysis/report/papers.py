@@ -3,10 +3,10 @@
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
-from analysis.claims.check import load_claims
-from analysis.claims.entries import Claim
+from analysis.claims.board import statements_of
+from analysis.claims.check import load_claims, unmeasured
 from analysis.claims.networks_used import NONE_HERE, with_networks
-from analysis.claims.verdict import VERDICTS, Checked, Measured, NotMeasured, Verdict
+from analysis.claims.verdict import VERDICTS, Checked, Measured, Verdict
 from analysis.claims.verdict_cache import checked
 from analysis.data.measures import measures
 from analysis.figures.drawn import Drawn, Figure, Missing
@@ -22,7 +22,7 @@ class Claims(NamedTuple):
 
     by_topic: dict[str, list[Checked]]
     counts: dict[Verdict, int]
-    """Verdicts on claims with data that rest on networks."""
+    """Verdicts on statements with data that rest on networks."""
     simulated: dict[Verdict, int]
     """Verdicts on the theory's own models."""
     without: list[Checked]
@@ -53,7 +53,7 @@ def claims(results: str, sweeps: Sequence[str] | None, study: str | None = None)
     concerned = with_networks(results, [claim for claim in every if claim.measure], sweeps)
     measurable = [claim for claim in every if claim.id in concerned or (claim.grid is None and not claim.not_measured)]
     verdicts = {one.claim.id: one for one in checked(results, measurable, None)}
-    found = [verdicts.get(claim.id) or _without(claim) for claim in every]
+    found = [verdicts.get(claim.id) or unmeasured(claim, NONE_HERE) for claim in every]
     with_data = [one for one in found if isinstance(one.measured, Measured)]
     topics = list(dict.fromkeys(one.claim.topic for one in with_data))
     return Claims(
@@ -64,14 +64,8 @@ def claims(results: str, sweeps: Sequence[str] | None, study: str | None = None)
     )
 
 
-def _without(claim: Claim) -> Checked:
-    verdict: Verdict = "not measured" if claim.not_measured else "not enough data"
-    why = claim.not_measured or NONE_HERE
-    return Checked(claim, verdict, NotMeasured(why), why)
-
-
 def _counts(checked: Iterator[Checked]) -> dict[Verdict, int]:
-    verdicts = [one.verdict for one in checked]
+    verdicts = [one.verdict for one in statements_of(checked)]
     return {verdict: verdicts.count(verdict) for verdict in VERDICTS if verdict in verdicts}
 
 

@@ -31,6 +31,8 @@ class Declared:
     """The tag with which the sources of its statements begin, such as `Saxe14`, if they are those of one paper."""
     paper: str = ""
     """Authors, year and title of that paper."""
+    came_out: str = ""
+    """One sentence: what came out when its statements were put to the test. Stands below the table of verdicts."""
     figures: tuple[Along, ...] = ()
     """Figures that are declared; others are functions of `figures.py`."""
     pages: tuple[Page, ...] = ()

@@ -4,11 +4,12 @@ from collections.abc import Iterable, Sequence
 from datetime import date
 from itertools import groupby
 
+from analysis.claims.board import Statement, instances, statements_of
 from analysis.claims.check import advice
 from analysis.claims.entries import Claim
-from analysis.claims.papers import OURS, PAPERS
+from analysis.claims.papers import NAMES, PAPERS
 from analysis.claims.published import finished
-from analysis.claims.verdict import JUDGES, Checked, Measured
+from analysis.claims.verdict import JUDGES, Checked, Measured, Verdict, distance, marks
 from analysis.claims.verdict_cache import said
 from analysis.verdicts.summary import MARKER, summary
 from sweepkit import FOLDER
@@ -25,13 +26,20 @@ an ordering or an equality that networks or a calculation could contradict. `swe
 page from the networks in """
 _OURS = "`evidence/`, whose README says how to add some; do not edit it.\n"
 _LEGEND = """
-**Confirmed**: the whole 95% interval lies where the statement expects it. **Contradicted**: all of it lies outside.
-**Not enough data**: it reaches across the edge, or there is none; the commands beside it train what may decide.
-**Not measured**: no engine or measure of this project decides the statement, for the reason given. **Fitted**: a number of
-ours was chosen by the quantity judged, so that the verdict is weaker than it reads; the row says which. Tolerances and their
-reasons stand in the files of claims, `studies/*/claims.yaml`.
+A statement is one entry of a file of claims, `studies/*/claims.yaml`, which has the tolerance and its reason; its instances, for
+the values that it is tested at, stand below it. **Confirmed**: for each instance the whole 95% interval lies where the statement
+expects it. **In part**: for some; the row says where. **Contradicted**: all of the interval lies outside. **Not reproduced**: so
+it does, and our setting differs from the source's in a way that may be why. **Open**: it reaches across the edge, or there is
+none; the command trains what may decide. **Needs files**: networks take files that only you can supply. **Formulas lost**: the
+text that we have lacks the formula. **Not measured**: nothing here decides it, for the reason given. **Identity**: nothing but a
+mistake in code could have it otherwise; it counts as no confirmation. Marks: **fitted**, a number of ours was chosen by the
+quantity judged; **after a look**, a tolerance, level or reading was. *Of tolerance* is the distance from the stated value.
 """
 
+_COLUMNS = {
+    "verdict": "---", "statement": "---", "measured (95% interval)": "---", "expected": "---",
+    "of tolerance": "---:", "n": "---:",
+}  # fmt: skip
 _SWEEPS = """
 SELECT coalesce(sweep, '(no plan)'), count(*), strftime(min(finished_at), '%Y-%m-%d'), strftime(max(finished_at), '%Y-%m-%d'),
     list(DISTINCT coalesce(git_sha, '') ORDER BY coalesce(git_sha, ''))
@@ -57,15 +65,15 @@ def page(checked: Sequence[Checked], results: str, today: date, is_ours: bool) -
         days = first if first == last else f"{first} to {last}"
         lines.append(_row(sweep, f"{n:,}", days or "", ", ".join(dict.fromkeys(brief(code) or "unknown" for code in codes))))
     for paper in dict.fromkeys([*PAPERS, *(one.claim.paper for one in checked)]):
-        lines += ["", "## " + ("Statements of this project" if paper == OURS else f"[{paper}] {PAPERS.get(paper, '')}".rstrip())]
+        heading = NAMES.get(paper) or f"[{paper}] {PAPERS.get(paper, '')}"
+        lines += ["", f"## {heading.rstrip()}"]
         of_paper = sorted((one for one in checked if one.claim.paper == paper), key=lambda one: one.claim.place)
         for where, part in groupby(of_paper, key=lambda one: one.claim.place):
             lines += ["", f"### {where.heading}", ""]
-            lines += _table(
-                {"verdict": "---", "statement": "---", "measured (95% interval)": "---", "expected": "---", "n": "---:"}
-            )
+            lines += _table(_COLUMNS)
             # Networks for evidence/ are trained into the default directory and copied, as its README has it.
-            lines += [_of_claim(one, "results" if is_ours else results) for one in part]
+            for statement in statements_of(part):
+                lines += _of_statement(statement, "results" if is_ours else results)
     return "\n".join(lines) + "\n", short
 
 
@@ -74,12 +82,30 @@ def basis(claims: Iterable[Claim], results: str) -> str:
     return f"<!-- claims and networks: {digest([], *sorted(map(said, claims)), *finished(results))} -->"
 
 
-def _of_claim(one: Checked, trained_into: str) -> str:
+def _of_statement(statement: Statement, trained_into: str) -> list[str]:
+    """The row of a statement, with one in small print for each of its instances, if it has several."""
+    (first, *others) = statement.claims
+    if not others:
+        return [_of_claim(first, first.claim.says, trained_into)]
+    source = first.claim.source.removeprefix(f"[{first.claim.paper}] ")
+    words = f"{escaped(statement.says)} ({escaped(source)}; {len(others) + 1} instances)"
+    head = _row(_verdict(statement.verdict, statement.marks), words, escaped(statement.where), "", "", "")
+    labels = instances([one.claim for one in statement.claims])
+    return [head, *(_of_claim(one, labels[one.claim.id], trained_into, small=True) for one in statement.claims)]
+
+
+def _of_claim(one: Checked, words: str, trained_into: str, small: bool = False) -> str:
     claim, measured = one.claim, one.measured
-    statement = f"{escaped(claim.says)} ({escaped(claim.source.removeprefix(f'[{claim.paper}] '))}; `{claim.id}`)"
+    source = "" if small else f"{escaped(claim.source.removeprefix(f'[{claim.paper}] '))}; "
+    cells = [_verdict(one.verdict, [*marks(claim)]), f"{escaped(words)} ({source}`{claim.id}`)", _told(one, trained_into)]
+    off = distance(claim, measured.interval) if isinstance(measured, Measured) else None
     n = str(measured.interval.n) if isinstance(measured, Measured) else ""
-    verdict = f"**{one.verdict}**, **fitted**" if claim.fitted else f"**{one.verdict}**"
-    return _row(verdict, statement, _told(one, trained_into), escaped(str(claim.expected or "")), n)
+    cells += [escaped(str(claim.expected or "")), "" if off is None else f"{off:.0%}", n]
+    return _row(*(f"<small>{cell}</small>" if small and cell else cell for cell in cells))
+
+
+def _verdict(verdict: Verdict, marks: Sequence[str]) -> str:
+    return ", ".join(f"**{word}**" for word in (verdict, *(mark for mark in marks if mark != verdict)))
 
 
 def _told(one: Checked, trained_into: str) -> str:
@@ -87,13 +113,12 @@ def _told(one: Checked, trained_into: str) -> str:
     parts = []
     if isinstance(one.measured, Measured):
         parts.append(f"{in_digits(*one.measured.interval[:3])}: {escaped(one.measured.what)}")
-    if not isinstance(one.measured, Measured) or one.verdict == "not enough data":
+    if not isinstance(one.measured, Measured) or one.verdict in ("open", "not reproduced"):
         parts.append(escaped(one.why))
     # The last command is the longest, at the paper's length.
     parts += [f"run `{command}`" for command in advice(one, trained_into)[-1:]]
-    if one.claim.fitted:
-        parts.append(f"*Fitted: {escaped(one.claim.fitted)}*")
-    if one.verdict in ("contradicted", "not enough data") and one.claim.note:
+    parts += [f"*{mark.capitalize()}: {escaped(words)}*" for mark, words in marks(one.claim).items()]
+    if one.verdict in ("contradicted", "not reproduced", "open") and one.claim.note:
         parts.append(f"*{escaped(one.claim.note.strip())}*")
     return "<br>".join(parts)
 

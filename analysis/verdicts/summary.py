@@ -1,26 +1,49 @@
-"""Counts of verdicts by paper and topic, and the shorter table of them that the README shows."""
+"""Counts of statements by paper, topic and verdict, and the shorter table of them that the README shows."""
 
 from collections import Counter
 from collections.abc import Iterable
 
-from analysis.claims.papers import PAPERS
+from analysis.claims.board import Statement, statements_of
+from analysis.claims.papers import FIELD, NAMES, OURS, PAPERS
 from analysis.claims.verdict import VERDICTS, Checked
+from analysis.studies.loading import studies
+from sweepkit.console.words import counted
 
 MARKER = "<!-- verdicts -->"
 """Stands alone on two lines, with the summary between them."""
 
 
 def summary(checked: Iterable[Checked], made: str) -> str:
-    """A table of the number of claims by verdict, for each paper and each of its topics; below it `made`, one sentence that says
-    when and from what."""
-    counts = Counter((one.claim.paper, topic, one.verdict) for one in checked for topic in ("", one.claim.topic))
-    papers = dict.fromkeys([*PAPERS, *sorted(paper for paper, *_ in counts)])
+    """A table of the number of statements by verdict, for each paper and each of its topics.
+
+    Below it: what weakens the confirmed ones, one sentence for each paper, and `made`, a sentence that says when and from what.
+    """
+    statements = statements_of(checked)
+    counts = Counter((one.paper, topic, one.verdict) for one in statements for topic in ("", one.topic))
+    there = {paper for paper, *_ in counts}
+    papers = dict.fromkeys([*PAPERS, *(name for name in (FIELD, OURS) if name in there), *sorted(there)])
     lines = [f"| statements of | {' | '.join(VERDICTS)} |", "|---|" + "---:|" * len(VERDICTS)]
     for paper in papers:
         for topic in dict.fromkeys(topic for of, topic, _ in counts if of == paper):
-            name = topic or f"**{PAPERS.get(paper, paper).split(',')[0]}**"
+            name = topic or f"**{NAMES.get(paper) or PAPERS.get(paper, paper).split(',')[0]}**"
             lines.append(f"| {name} | {' | '.join(str(counts[paper, topic, verdict]) for verdict in VERDICTS)} |")
-    return "\n".join([*lines, "", made])
+    return "\n".join([*lines, "", weakened(statements), "", *_came_out(there), made])
+
+
+def weakened(statements: Iterable[Statement]) -> str:
+    """How many instances the statements have, and how many of the confirmed ones carry which mark."""
+    statements = list(statements)
+    confirmed = [one for one in statements if one.verdict == "confirmed"]
+    marked = Counter(mark for one in confirmed for mark in one.marks if mark != "identity")
+    told = ", ".join(f"{n} {mark}" for mark, n in sorted(marked.items())) or "none is fitted or was set after a look"
+    n = sum(len(one.claims) for one in statements)
+    return f"{counted(len(statements), 'statement')} with {counted(n, 'instance')}. Of the {len(confirmed)} confirmed: {told}."
+
+
+def _came_out(papers: Iterable[str]) -> list[str]:
+    """What came out for each paper, a sentence each, as a list."""
+    found = [f"- {one.paper.split(',')[0]}: {one.came_out}" for one in studies() if one.tag in papers and one.came_out]
+    return [*found, ""] if found else []
 
 
 def by_paper(text: str) -> str:

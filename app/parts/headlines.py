@@ -4,7 +4,7 @@ from collections import Counter
 
 import streamlit as st
 
-from analysis.claims.board import MARKS
+from analysis.claims.board import MARKS, statements_of
 from analysis.claims.verdict import Checked
 from analysis.data.selection import Selection
 from analysis.data.source import ResultsError, state
@@ -54,9 +54,11 @@ def verdicts(sweep: str, found: list[Checked], more_to_come: bool) -> None:
         if not more_to_come:
             st.caption("Verdicts: none yet. No statement from the papers can be checked with these networks.")
         return
-    counts = Counter(one.verdict for one in of_sweep)
-    n = len(of_sweep)
-    st.caption(f"Verdicts on {counted(n, 'statement')} about this sweep's networks{' so far' if more_to_come else ''}")
+    statements = statements_of(of_sweep)
+    counts = Counter(one.verdict for one in statements)
+    st.caption(
+        f"Verdicts on {counted(len(statements), 'statement')} about this sweep's networks{' so far' if more_to_come else ''}"
+    )
     with st.container(horizontal=True, gap="small"):
         for verdict, mark in MARKS.items():
             if counts[verdict]:
@@ -64,5 +66,6 @@ def verdicts(sweep: str, found: list[Checked], more_to_come: bool) -> None:
                 label = f"{mark} {counts[verdict]} {verdict}"
                 st.page_link(links["claims"], label=f":gray[{label}]" if more_to_come else label, query_params=query)
         st.page_link(links["claims"], label="Claims: all statements", query_params={RESTS_ON: WHOLE})
-    for one in [one for one in of_sweep if one.verdict == "contradicted"][:MOST_NAMED]:
-        st.page_link(links["claims"], label=f"✗ {one.claim.says}", query_params={"claim": one.claim.id})
+    for statement in [one for one in statements if one.verdict == "contradicted"][:MOST_NAMED]:
+        first = next(one for one in statement.claims if one.verdict == "contradicted")
+        st.page_link(links["claims"], label=f"✗ {statement.says}", query_params={"claim": first.claim.id})

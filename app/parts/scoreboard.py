@@ -1,13 +1,13 @@
 """The scoreboard of page Claims as HTML: a line for each statement, which opens on a click without asking the server."""
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from html import escape
 
 from analysis.charts.shown.screens import dark_colour
-from analysis.claims.board import MARKS, Line, Section, Strip
+from analysis.claims.board import MARKS, Section, Statement, Strip
 from analysis.claims.chart import COLOURS
-from analysis.claims.verdict import Checked, Measured, Verdict
+from analysis.claims.verdict import Checked, Measured, Verdict, distance, marks
 from sweepkit.console.escaping import as_html
 from sweepkit.stats.rounding import in_digits, with_interval
 
@@ -81,26 +81,29 @@ def section_html(
 ) -> str:
     """All lines of a section below its heading with counts; `folded`: they appear on a click. `commands`: by claim, what may
     decide it. `so_far`: whether further claims are still to be checked."""
-    lines = "".join(_line(line, strips, commands, dark, so_far) for line in section.lines)
+    lines = "".join(_statement(one, strips, commands, dark, so_far) for one in section.statements)
     head = f"{_ARROW}<b>{escape(section.heading)}</b> &nbsp; {counts_html(section.counts, dark, so_far=so_far)}"
     start = f'<details class="section"{"" if folded else " open"}>'
     return f'{_STYLE}<div class="board">{start}<summary>{head}</summary>{lines}</details></div>'
 
 
-def _line(line: Line, strips: Mapping[str, Strip], commands: Mapping[str, Sequence[str]], dark: bool, so_far: bool) -> str:
-    if len(line.claims) == 1:
-        return _claim(line.claims[0], strips, commands, dark)
-    parts, n = line.counts, len(line.claims)
-    most = next(name for name in MARKS if parts[name])
-    mark = MARKS[most] if len(parts) == 1 else "±"
-    colour = colours(dark)[most] if len(parts) == 1 else "inherit"
-    shown = [(strips[one.claim.id], one.verdict) for one in line.claims if one.claim.id in strips]
-    inner = "".join(_claim(one, strips, commands, dark) for one in line.claims)
-    numbers = f"{n} statements: {counts_html(parts, dark, so_far=so_far)}"
+def _statement(
+    of: Statement, strips: Mapping[str, Strip], commands: Mapping[str, Sequence[str]], dark: bool, so_far: bool
+) -> str:
+    if len(of.claims) == 1:
+        return _claim(of.claims[0], strips, commands, dark)
+    shown = [(strips[one.claim.id], one.verdict) for one in of.claims if one.claim.id in strips]
+    inner = "".join(_claim(one, strips, commands, dark) for one in of.claims)
+    numbers = f"{len(of.claims)} instances: {counts_html(of.counts, dark, so_far=so_far)}{_marked(of.marks)}"
     return (
-        f'<details><summary><span class="mark" style="color:{colour}">{mark}</span><span>{_ARROW}{as_html(line.says)}</span>'
-        f'{_strip(shown, dark)}<span class="numbers">{numbers}</span></summary>{inner}</details>'
+        f'<details><summary title="{of.verdict}"><span class="mark" style="color:{colours(dark)[of.verdict]}">{MARKS[of.verdict]}'
+        f'</span><span>{_ARROW}{as_html(of.says)}</span>{_strip(shown, dark)}<span class="numbers">{numbers}</span></summary>'
+        f"{inner}</details>"
     )
+
+
+def _marked(marks: Iterable[str]) -> str:
+    return "".join(f", {mark}" for mark in marks if mark != "identity")
 
 
 def _claim(one: Checked, strips: Mapping[str, Strip], commands: Mapping[str, Sequence[str]], dark: bool) -> str:
@@ -118,8 +121,8 @@ def _short(one: Checked) -> str:
     if not isinstance(one.measured, Measured):
         return escape(one.verdict)
     value, low, high = one.measured.interval[:3]
-    fitted = ", fitted" if one.claim.fitted else ""
-    return f"{escape(in_digits(value, low, high).split(' (')[0])}, expected {escape(str(one.claim.expected))}{fitted}"
+    told = f"{escape(in_digits(value, low, high).split(' (')[0])}, expected {escape(str(one.claim.expected))}"
+    return f"{told}{_marked(marks(one.claim))}"
 
 
 def details(one: Checked, commands: Sequence[str]) -> list[str]:
@@ -128,10 +131,11 @@ def details(one: Checked, commands: Sequence[str]) -> list[str]:
     if isinstance(one.measured, Measured):
         found.append(f"Measured: <b>{escape(with_interval(one.measured.interval))}</b>. {as_html(one.measured.what)}.")
     if claim.expected is not None:
-        found.append(f"Expected: <b>{escape(str(claim.expected))}</b>. {as_html(claim.because)}")
+        off = distance(claim, one.measured.interval) if isinstance(one.measured, Measured) else None
+        share = "" if off is None else f" The value lies {off:.0%} of the tolerance away."
+        found.append(f"Expected: <b>{escape(str(claim.expected))}</b>. {as_html(claim.because)}{share}")
     found.append(f"<b>{one.verdict.capitalize()}</b>: {as_html(one.why.removesuffix('.'))}.")
-    if claim.fitted:
-        found.append(f"<b>Fitted</b>: {as_html(claim.fitted)}.")
+    found += [f"<b>{mark.capitalize()}</b>: {as_html(words)}." for mark, words in marks(claim).items() if mark != one.verdict]
     if claim.note:
         found.append(f"Note: {as_html(claim.note)}")
     found += [f'To decide it: <code class="command">{escape(command)}</code>' for command in commands]

@@ -8,10 +8,10 @@ from typing import Any
 import streamlit as st
 
 from analysis.claims.background_check import Following
-from analysis.claims.board import MARKS, board, by_command, found_in, has_data, strips
+from analysis.claims.board import MARKS, board, by_command, found_in, has_data, statements_of, strips
 from analysis.claims.chart import claims_chart
 from analysis.claims.check import advice, claims_frame
-from analysis.claims.papers import OURS, PAPERS
+from analysis.claims.papers import FIELD, OURS, PAPERS
 from analysis.claims.verdict import Checked
 from analysis.data.source import state
 from analysis.python_lines import call_lines
@@ -27,9 +27,11 @@ ALL = "(all papers)"
 SOON_S = 1.0
 """How often the page looks for new verdicts while claims are being checked."""
 HELP = (
-    "Confirmed: the whole 95% interval lies where the statement expects it. Contradicted: all of it lies outside. Not enough "
-    "data: it reaches across the edge, and more seeds would decide, or there are no networks yet. Not measured: nothing here "
-    "decides it. Fitted: a number of ours was chosen by the quantity judged."
+    "Confirmed: the whole 95% interval lies where the statement expects it. In part: for some of its instances. Contradicted: "
+    "all of it lies outside. Not reproduced: so it does, and our setting differs from the source's. Open: it reaches across the "
+    "edge, and more seeds would decide, or there are no networks yet. Identity: nothing but a mistake in code could have it "
+    "otherwise. "
+    "Fitted: a number of ours was chosen by the quantity judged. After a look: a tolerance, level or reading was."
 )
 
 
@@ -74,8 +76,8 @@ def _soon(following: Following, n_shown: int) -> None:
 
 
 def _filtered(checked: Sequence[Checked], so_far: bool) -> tuple[list[Checked], list[Checked]]:
-    """The claims of the chosen paper and sweep that hold the text, and those of them with a chosen verdict; at first, all that
-    some networks say something about. `so_far`: whether others are still to be checked."""
+    """The claims of the chosen paper and sweep that hold the text, and those of statements with a chosen verdict; at first,
+    all that some networks say something about. `so_far`: whether others are still to be checked."""
     counts = st.empty()
     with st.container(horizontal=True, vertical_alignment="bottom"):
         chosen: Any = st.pills(
@@ -83,16 +85,18 @@ def _filtered(checked: Sequence[Checked], so_far: bool) -> tuple[list[Checked], 
             help=HELP,
         )  # fmt: skip
         there = {one.claim.paper for one in checked}
-        papers = [paper for paper in (*PAPERS, OURS) if paper in there]
+        papers = [paper for paper in (*PAPERS, FIELD, OURS) if paper in there]
         paper = choice("Paper", [ALL, *papers], ALL, key="paper", width=190)
         sweeps = sorted({sweep for one in checked for sweep in one.sweeps})
         sweep = choice("About networks of", [WHOLE, *sweeps], WHOLE, key=RESTS_ON, width=190)
         text = st.text_input("With the words", key="words", bind="query-params", persist_state="session", width=200)
     fits = [one for one in checked if sweep in (WHOLE, *one.sweeps)]
-    told = counts_html(Counter(one.verdict for one in fits), is_dark(), named=True, so_far=so_far)
+    told = counts_html(Counter(one.verdict for one in statements_of(fits)), is_dark(), named=True, so_far=so_far)
     counts.html(f'<span style="font-size:1.25rem">{told}</span>')
     kept = [one for one in fits if paper in (ALL, one.claim.paper) and found_in(one, text)]
-    return kept, [one for one in kept if (one.verdict in chosen if chosen else has_data(one))]
+    if not chosen:
+        return kept, [one for one in kept if has_data(one)]
+    return kept, [one for statement in statements_of(kept) if statement.verdict in chosen for one in statement.claims]
 
 
 def _board(scored: Sequence[Checked], commands: dict[str, list[str]], so_far: bool) -> None:
@@ -107,7 +111,7 @@ def _board(scored: Sequence[Checked], commands: dict[str, list[str]], so_far: bo
 def _folded(left: Sequence[Checked], commands: dict[str, list[str]]) -> None:
     """The claims that are not on the board, by the grid that yields their networks, or why none does."""
     dark = is_dark()
-    without = [one for one in left if one.verdict == "not enough data" and not has_data(one)]
+    without = [one for one in left if one.verdict in ("open", "needs files") and not has_data(one)]
     if without:
         with st.expander(f"{len(without)} statements have no networks here yet: which grids train them"):
             first = {one.claim.id: next(iter(commands[one.claim.id]), "") for one in without}
@@ -116,7 +120,7 @@ def _folded(left: Sequence[Checked], commands: dict[str, list[str]]) -> None:
                     st.code(command, language="bash", wrap_lines=True)
                 for section in board(part):
                     st.html(section_html(section, {}, commands, dark))
-    unmeasured = [one for one in left if one.verdict == "not measured"]
+    unmeasured = [one for one in left if one.verdict in ("not measured", "formulas lost")]
     if unmeasured:
         with st.expander(f"{len(unmeasured)} statements are not measured: why not"):
             for section in board(unmeasured):

@@ -5,9 +5,9 @@ from collections.abc import Sequence
 
 import streamlit as st
 
-from analysis.claims.board import board, strips
+from analysis.claims.board import Statement, board, statements_of, strips
 from analysis.claims.check import advice
-from analysis.claims.verdict import Checked, Verdict
+from analysis.claims.verdict import Checked
 from analysis.data.progress.coverage import progress
 from analysis.data.source import state
 from analysis.figures.drawn import Drawn, Figure, Missing
@@ -56,17 +56,17 @@ def _trained(results: str) -> dict[str, int]:
     return {one.sweep: one.ok for one in progress(results)}
 
 
-def standing(checked: Sequence[Checked]) -> str:
+def standing(statements: Sequence[Statement]) -> str:
     """Where a study stands, in words: by the verdicts on those of its statements that are measured.
 
     >>> standing([])
     'not judged yet'
     """
-    if not checked:
+    if not statements:
         return "not judged yet"
-    verdicts: set[Verdict] = {one.verdict for one in checked if one.verdict != "not measured"}
-    if "contradicted" in verdicts:
-        return "holds in part" if "confirmed" in verdicts else "contradicted"
+    verdicts = {one.verdict for one in statements} - {"not measured", "formulas lost", "needs files", "identity"}
+    if verdicts & {"contradicted", "not reproduced", "in part"}:
+        return "holds in part" if verdicts & {"confirmed", "in part"} else "contradicted"
     if verdicts == {"confirmed"}:
         return "confirmed"
     return "confirmed as far as measured" if "confirmed" in verdicts else "open"
@@ -82,8 +82,9 @@ def _gallery(every: Sequence[Declared], by_study: dict[str, list[Checked]], trai
         checked = by_study[study.name]
         with columns[i % len(columns)].container(border=True):
             st.markdown(f"**{study.title}**  \n{study.shows}")
-            counts = counts_html(Counter(one.verdict for one in checked), is_dark(), so_far=so_far)
-            st.html(f"{standing(checked)} {counts}")
+            statements = statements_of(checked)
+            counts = counts_html(Counter(one.verdict for one in statements), is_dark(), so_far=so_far)
+            st.html(f"{standing(statements)} {counts}")
             st.caption(f"{study.source}; {_networks(study, trained)}")
             if st.button("Open", key=f"open_{study.name}"):
                 st.query_params[STUDY] = study.name
@@ -92,7 +93,7 @@ def _gallery(every: Sequence[Declared], by_study: dict[str, list[Checked]], trai
 
 def _whole(results: str, study: Declared, checked: Sequence[Checked], trained: dict[str, int], so_far: bool) -> None:
     st.subheader(study.title, anchor=False)
-    st.caption(f"{study.source}; study `{study.name}`; {_networks(study, trained)}; {standing(checked)}")
+    st.caption(f"{study.source}; study `{study.name}`; {_networks(study, trained)}; {standing(statements_of(checked))}")
     st.markdown(readme(study))
     for one in figures_of(study):
         st.subheader(one.title, anchor=False)

@@ -1,16 +1,17 @@
-"""Claims about the theory's own models, measured by drawing from them: they need no store."""
+"""Measurements for claims: on the theory's own models, by drawing from them, and on networks beside Eq. C.18."""
 
 from typing import Any
 
 import numpy as np
 
 from analysis.claims.kinds.declared import kind
+from analysis.claims.networks_used import Where, networks
 from analysis.claims.verdict import Measured, NotMeasured
 from analysis.theory.cache import kept
 from sweepkit.stats import Interval, mean_interval
 
 from .pictured import extremes as extremes
-from .theory import handcrafted, markov, max_margin
+from .theory import handcrafted, markov, max_margin, rich
 
 Found = Measured | NotMeasured
 
@@ -70,6 +71,21 @@ def max_margin_halves(results: str, sign: int, draws: int = 6) -> Found:
         mean_interval(cosines, bounds=(-1, 1)),
         f"cosine of the halves of the extreme eigenvector; 64 symbols, d = 1024, 3000 examples, {draws} draws",
     )
+
+
+@kind
+def error_beside_own_ratio(results: str, of: Where, prefer: Where | None = None) -> Found:
+    """Logarithm of the networks' mean error, by their last weights, over the mean of those that Eq. C.18 says at each one's own
+    readout ratio. The networks have one L."""
+    found, ratios = networks(results, of, "final_test_acc", prefer=prefer), networks(results, of, "readout_ratio", prefer=prefer)
+    if found.frame.empty or ratios.frame.empty:
+        return NotMeasured(found.what if found.frame.empty else ratios.what)
+    said = float(np.mean([1 - rich.test_accuracy(of["L"], ratio) for ratio in ratios.frame["value"]]))
+    error = mean_interval(1 - found.frame["value"], bounds=(0, 1))
+    with np.errstate(divide="ignore"):
+        value, low, high = (float(np.log(end / said)) for end in error[:3])
+    told = f"natural logarithm of the factor {np.exp(value):.3g}: error {error.value:.3g} over {said:.3g}"
+    return Measured(error._replace(value=value, low=low, high=high), f"{told}; 1 - {found.what}", found.again)
 
 
 # The draws, kept on disk: arguments and results are plain values.

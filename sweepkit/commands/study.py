@@ -211,7 +211,7 @@ def _check_all(one: "Declared") -> None:
 
 def _print_verdicts(one: "Declared", results: str) -> None:
     from analysis.claims.check import load_claims
-    from analysis.claims.verdict import Measured
+    from analysis.claims.verdict import Measured, marks
     from analysis.claims.verdict_cache import checked
     from analysis.data.measures import measures
     from analysis.data.source import existing
@@ -229,7 +229,9 @@ def _print_verdicts(one: "Declared", results: str) -> None:
     for found in checked(results, claims, f"judging its statements by the networks in {results}"):
         measured = with_interval(found.measured.interval) if isinstance(found.measured, Measured) else found.why
         says, expected = f"{found.claim.says} ({found.claim.id})", str(found.claim.expected or "")
-        table.add_row(found.verdict, printable(says), printable(measured), expected)
+        table.add_row(
+            ", ".join(dict.fromkeys([found.verdict, *marks(found.claim)])), printable(says), printable(measured), expected
+        )
     Console(highlight=False).print(table)
     for words in unheard(one, results):
         complain(words)

@@ -2,11 +2,13 @@
 
 import re
 
-from analysis.claims.board import MARKS, board, found_in, has_data, likely_first, lines_of, strips
+import pytest
+
+from analysis.claims.board import MARKS, board, found_in, has_data, instances, likely_first, statements_of, strips
 from analysis.claims.chart import claims_chart
 from analysis.claims.check import load_claims
 from analysis.claims.networks_used import condition_of, kinds_of, with_networks
-from analysis.claims.papers import OURS, PAPERS
+from analysis.claims.papers import FIELD, OURS, PAPERS
 from analysis.claims.verdict import VERDICTS, Checked, Measured, NotMeasured
 from app.parts.scoreboard import section_html
 from sweepkit.stats import Interval
@@ -14,6 +16,7 @@ from sweepkit.store.store import Store
 from tests.store_rows import row
 
 CLAIMS = {claim.id: claim for claim in load_claims()}
+ORDER = {verdict: i for i, verdict in enumerate(VERDICTS)}
 
 
 def judged(name, verdict="confirmed", value=0.0, half=0.01):
@@ -23,14 +26,14 @@ def judged(name, verdict="confirmed", value=0.0, half=0.01):
 
 
 def without(name):
-    return Checked(CLAIMS[name], "not enough data", NotMeasured("none"), "none")
+    return Checked(CLAIMS[name], "open", NotMeasured("none"), "none")
 
 
 def test_the_board_says_verdicts_in_their_own_words():
     assert tuple(MARKS) == VERDICTS
-    assert [has_data(one) for one in (judged("eq3-L4", "not enough data"), without("eq3-L4"))] == [True, False]
-    (section,) = board([judged("eq3-L4", "not enough data"), without("L2-exception")])
-    assert section.counts == {"not enough data": 2} and "not enough data" in section_html(section, {}, {}, dark=False)
+    assert [has_data(one) for one in (judged("eq3-L4", "open"), without("eq3-L4"))] == [True, False]
+    (section,) = board([judged("eq3-L4", "open"), without("L2-exception")])
+    assert section.counts == {"open": 2} and "open" in section_html(section, {}, {}, dark=False)
 
 
 def test_a_fitted_statement_says_so_and_what_was_chosen():
@@ -42,9 +45,9 @@ def test_a_fitted_statement_says_so_and_what_was_chosen():
     assert CLAIMS["identity-at-64"].fitted in section_html(section, {}, {}, dark=False)
 
 
-def test_statements_that_differ_in_numbers_share_a_line():
+def test_instances_of_a_statement_share_a_line():
     names = [f"eq3-error-{gamma}-L{L}" for gamma in (1, 10, 100) for L in (3, 4, 5)]
-    lines = lines_of([*map(judged, names), judged("eq3-L4", "contradicted")])
+    lines = statements_of([*map(judged, names), judged("eq3-L4", "contradicted")])
     assert [len(line.claims) for line in lines] == [9, 1]
     assert (
         lines[0].says
@@ -53,12 +56,53 @@ def test_statements_that_differ_in_numbers_share_a_line():
     assert lines[1].says == CLAIMS["eq3-L4"].says and dict(lines[1].counts) == {"contradicted": 1}
 
 
+@pytest.mark.parametrize(
+    ("verdicts", "whole"),
+    [
+        (("confirmed", "confirmed"), "confirmed"),
+        (("confirmed", "contradicted"), "in part"),
+        (("confirmed", "open"), "in part"),
+        (("confirmed", "not reproduced"), "in part"),
+        (("contradicted", "open"), "contradicted"),
+        (("contradicted", "not reproduced"), "contradicted"),
+        (("not reproduced", "open"), "not reproduced"),
+        (("open", "open"), "open"),
+        (("needs files", "confirmed"), "confirmed"),
+        (("needs files", "needs files"), "needs files"),
+        (("identity", "identity"), "identity"),
+        (("identity", "contradicted"), "in part"),
+        (("identity", "confirmed"), "confirmed"),
+    ],
+)
+def test_the_verdict_on_a_statement_is_that_of_all_its_instances_or_in_part(verdicts, whole):
+    for given in (verdicts, verdicts[::-1]):
+        (found,) = statements_of(judged(f"eq3-L{L}", verdict) for L, verdict in zip((3, 4), given, strict=True))
+        assert found.verdict == whole
+        where = [f"{verdict} at L = {L}" for L, verdict in zip((3, 4), given, strict=True)]
+        assert found.where == (
+            "" if len(set(verdicts)) == 1 else "; ".join(sorted(where, key=lambda one: ORDER[one.split(" at")[0]]))
+        )
+
+
+def test_instances_are_told_apart_by_the_fewest_values():
+    every = {one.claims[0].claim.entry: [c.claim for c in one.claims] for one in statements_of(map(judged, CLAIMS))}
+    assert instances(every["eq3-error-{gamma}-L{L}"])["eq3-error-1-L3"] == "gamma = 1, L = 3"
+    assert instances(every["identity-at-64{at}"]) == {"identity-at-64": "rate = 30", "identity-at-64-rate-1": "rate = 1"}
+    assert all(len(set(instances(claims).values())) == len(claims) for claims in every.values())
+
+
+def test_a_statement_in_part_says_where_on_the_board():
+    (section,) = board([judged("eq3-L4"), judged("eq3-L5", "contradicted", 0.09)])
+    html = section_html(section, {}, {}, dark=False)
+    assert section.counts == {"in part": 1} and "2 instances: " in html and 'title="in part"' in html
+
+
 def test_every_claim_stands_once_on_the_board_by_paper_and_section():
     sections = board(without(name) for name in CLAIMS)
-    assert sorted(one.claim.id for part in sections for line in part.lines for one in line.claims) == sorted(CLAIMS)
-    assert list(dict.fromkeys(part.paper for part in sections)) == [*PAPERS, OURS]
+    assert sorted(one.claim.id for part in sections for line in part.statements for one in line.claims) == sorted(CLAIMS)
+    assert list(dict.fromkeys(part.paper for part in sections)) == [*PAPERS, FIELD, OURS]
     assert len({(part.paper, part.heading) for part in sections}) == len(sections)
-    assert all(line.says and "#" not in line.says for part in sections for line in part.lines)
+    assert all(line.says and "#" not in line.says for part in sections for line in part.statements)
 
 
 def test_a_strip_shows_the_interval_in_or_outside_the_region():

@@ -15,8 +15,8 @@ from analysis.claims.chart import claims_chart
 from analysis.claims.check import advice, check, claims_frame, load_claims
 from analysis.claims.entries import Claim, Expected
 from analysis.claims.kinds import KINDS
-from analysis.claims.papers import ELSEWHERE, OURS, PAPERS, place, rank
-from analysis.claims.verdict import Measured, NotMeasured, judge
+from analysis.claims.papers import ELSEWHERE, FIELD, OURS, PAPERS, place, rank
+from analysis.claims.verdict import Measured, NotMeasured, distance, judge, verdict_on
 from analysis.data.networks.pictures import Pictures
 from analysis.overlays.registry import THEORIES
 from sweepkit.shipped import grid_file
@@ -45,7 +45,7 @@ def test_every_entry_is_whole():
     claims = load_claims()
     assert len(claims) > 40
     for claim in claims:
-        assert claim.says.strip() and claim.paper in (*PAPERS, OURS) and claim.place != ELSEWHERE, claim.id
+        assert claim.says.strip() and claim.paper in (*PAPERS, FIELD, OURS) and claim.place != ELSEWHERE, claim.id
         assert not re.search(r"\{\w+\}", claim.says + claim.id + str(claim.measure)), claim.id
         if claim.not_measured:
             continue
@@ -120,12 +120,12 @@ def test_theories_that_claims_name_keep_nobody_waiting():
     ("interval", "verdict"),
     [
         ((1.0, 0.95, 1.05), "confirmed"),
-        ((1.0, 0.85, 1.15), "not enough data"),
+        ((1.0, 0.85, 1.15), "open"),
         ((1.2, 1.11, 1.3), "contradicted"),
         ((0.8, 0.7, 0.89), "contradicted"),
-        ((1.15, 1.05, 1.25), "not enough data"),  # the mean lies outside, the interval does not
-        ((0.85, 0.75, 0.95), "not enough data"),
-        ((1.0, np.nan, np.nan), "not enough data"),
+        ((1.15, 1.05, 1.25), "open"),  # the mean lies outside, the interval does not
+        ((0.85, 0.75, 0.95), "open"),
+        ((1.0, np.nan, np.nan), "open"),
         ((1.0, 0.9, 1.1), "confirmed"),
     ],
 )
@@ -184,10 +184,56 @@ def test_what_confirms_may_not_reach_farther_to_a_rival(expected, more, words):
         stated(expected, **more)
 
 
-@pytest.mark.parametrize("more", [{"law": 1}, {"rivals": [1]}, {"fitted": "the rate"}])
-def test_a_statement_that_nothing_measures_has_no_rival(more):
-    with pytest.raises(ValueError, match="`law`, `rivals` and `fitted` go with `expected`"):
+@pytest.mark.parametrize(
+    "more",
+    [{"law": 1}, {"rivals": [1]}, {"fitted": "x"}, {"identity": "x"}, {"after_look": "x"}, {"other_setting": "x"}],
+)
+def test_a_statement_that_nothing_measures_has_no_rival_and_no_mark(more):
+    (name,) = more
+    with pytest.raises(ValueError, match=f"{name} goes with `expected`"):
         Claim.model_validate(UNMEASURED | more)
+
+
+def test_why_nothing_measures_it_may_be_a_lost_formula_which_a_measured_statement_cannot_have(measured):
+    (one,) = check(measured, [Claim.model_validate(UNMEASURED | {"formulas_lost": True})])
+    assert one.verdict == "formulas lost"
+    with pytest.raises(ValueError, match="`formulas_lost` goes with `not_measured`"):
+        stated({"at_least": 1}, formulas_lost=True)
+
+
+@pytest.mark.parametrize(
+    ("interval", "more", "verdict"),
+    [
+        ((1.0, 0.95, 1.05), {"identity": "it is so"}, "identity"),
+        ((1.0, 0.85, 1.15), {"identity": "it is so"}, "open"),
+        ((2.0, 1.9, 2.1), {"identity": "it is so"}, "contradicted"),
+        ((2.0, 1.9, 2.1), {"other_setting": "a smaller network"}, "not reproduced"),
+        ((1.0, 0.95, 1.05), {"other_setting": "a smaller network"}, "confirmed"),
+        ((1.0, 0.95, 1.05), {"after_look": "the tolerance"}, "confirmed"),
+    ],
+)
+def test_what_an_entry_says_of_itself_is_in_its_verdict(interval, more, verdict):
+    claim = stated({"equal": 1, "within": 0.1}, **more)
+    found, why = verdict_on(claim, claim.expected, Interval(*interval, 6))
+    assert found == verdict
+    if verdict in ("identity", "not reproduced"):
+        assert next(iter(more.values())) in why
+
+
+@pytest.mark.parametrize(
+    ("expected", "more", "value", "share"),
+    [
+        ({"equal": 1, "within": 0.1}, {}, 1.05, 0.5),
+        ({"equal": 1, "within": 0.1}, {}, 0.8, 2.0),
+        ({"at_least": 0.5, "at_most": 2}, {"law": 1}, 0.75, 0.5),
+        ({"at_least": 0.5, "at_most": 2}, {"law": 1}, 1.5, 0.5),
+        ({"at_least": 0.5}, {}, 0.75, None),
+        ({"at_least": 0.5}, {"law": 1}, 1.5, None),
+    ],
+)
+def test_the_distance_is_a_share_of_the_tolerance_on_its_side(expected, more, value, share):
+    found = distance(stated(expected, **more), Interval(value, value, value, 6))
+    assert found is None if share is None else found == pytest.approx(share)
 
 
 def test_a_mistake_in_the_file_names_the_entry(tmp_path):
@@ -381,11 +427,11 @@ def test_verdicts_of_a_store_and_of_an_empty_one(measured, tmp_path):
     assert verdicts["eq3-best-L3"].verdict == verdicts["few-symbols-best-L5"].verdict == "confirmed"
     assert verdicts["lazy-exponent-at-most-2"].verdict == "confirmed"
     assert verdicts["readout-ratio-L3"].verdict == "confirmed"
-    assert verdicts["ultra-rich-10-L3"].verdict == "not enough data"
+    assert verdicts["ultra-rich-10-L3"].verdict == "open"
     frame = claims_frame(verdicts.values())
     assert list(frame["id"]) == [claim.id for claim in claims] and (frame["n"] >= 0).all()
     empty = {one.claim.id: one for one in check(str(tmp_path), claims)}
-    assert {one.verdict for one in empty.values()} == {"not enough data"}
+    assert {one.verdict for one in empty.values()} == {"open"}
     needs = "; supply the text and GPT-2's tokenizer, as docs/science/templates.md says"
     assert empty["gpt2-wikitext-2"].why == empty["gpt2-wikitext-2"].measured.why and empty["gpt2-wikitext-2"].why.endswith(needs)
     assert "supply" not in empty["eq3-L3"].why

@@ -182,7 +182,7 @@ def test_claims_stand_in_units_of_their_tolerance():
     assert found["region_low"].iloc[1] == pytest.approx(-1) and found["region_high"].iloc[1] == EDGE
     assert found["low"].iloc[2] == pytest.approx(0)  # one unit from the bound
     claim = load_claims()[0]
-    assert claims_chart([Checked(claim, "not enough data", NotMeasured("none"), "")]) is None
+    assert claims_chart([Checked(claim, "open", NotMeasured("none"), "")]) is None
 
 
 def test_simulated_claims_are_drawn_once(monkeypatch, tmp_path):
@@ -202,7 +202,7 @@ def test_following_checks_again_when_the_store_changes_and_reports_a_failure(mon
 
     def check(results, of):
         asked.extend(claim.id for claim in of)
-        return [Checked(claim, "not enough data", NotMeasured("none"), "none") for claim in of]
+        return [Checked(claim, "open", NotMeasured("none"), "none") for claim in of]
 
     monkeypatch.setattr(background_check, "likely_first", lambda results, of: of)
     monkeypatch.setattr(background_check, "check", check)

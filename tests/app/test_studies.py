@@ -79,8 +79,10 @@ def test_where_a_study_stands():
         ("confirmed", "not measured"): "confirmed",
         ("contradicted",): "contradicted",
         ("confirmed", "contradicted"): "holds in part",
-        ("confirmed", "not enough data"): "confirmed as far as measured",
-        ("not enough data",): "open",
+        ("in part",): "holds in part",
+        ("confirmed", "identity", "needs files"): "confirmed",
+        ("confirmed", "open"): "confirmed as far as measured",
+        ("open",): "open",
         (): "not judged yet",
     }
     assert {verdicts: standing([One(verdict) for verdict in verdicts]) for verdicts in said} == said

@@ -58,7 +58,7 @@ def test_a_server_that_starts_anew_shows_the_verdicts_of_the_last_one_at_once(mo
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     results = str(tmp_path / "results")
     claims = load_claims()[:3]
-    verdicts = [Checked(claim, "not enough data", NotMeasured("none"), "none") for claim in claims]
+    verdicts = [Checked(claim, "open", NotMeasured("none"), "none") for claim in claims]
     monkeypatch.setattr(background_check, "load_claims", lambda: claims)
     first = Following(results)
     asked, looked = [], threading.Event()
@@ -87,7 +87,7 @@ def test_a_server_that_starts_anew_shows_the_verdicts_of_the_last_one_at_once(mo
 def test_a_server_that_ends_amid_a_check_is_gone_on_from(monkeypatch, tmp_path):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     monkeypatch.setattr(background_check, "KEEP_S", 0.0)
-    verdicts = {claim.id: Checked(claim, "not enough data", NotMeasured("none"), "none") for claim in load_claims()[:4]}
+    verdicts = {claim.id: Checked(claim, "open", NotMeasured("none"), "none") for claim in load_claims()[:4]}
     asked, dies = [], [3]
 
     def compute(work):
@@ -119,7 +119,7 @@ def test_a_server_that_ends_amid_a_check_is_gone_on_from(monkeypatch, tmp_path):
 def test_torn_verdicts_are_checked_anew(monkeypatch, tmp_path):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     claims = load_claims()[:2]
-    one = Checked(claims[0], "not enough data", NotMeasured("none"), "none")
+    one = Checked(claims[0], "open", NotMeasured("none"), "none")
     verdict_cache.remember("results", "now", {one.claim.id: one})
     assert verdict_cache.recall("results", claims) == ("now", {one.claim.id: one}, {claims[1].id})
     (file,) = (tmp_path / "sweep-orchestrator" / "verdicts").iterdir()

@@ -17,6 +17,7 @@ from sweepkit.studies.rubin25.bound import predicted_samples, specialised_neuron
 from sweepkit.studies.rubin25.overlaps import by_chance
 from sweepkit.studies.rubin25.theory import large_deviation, parity
 from sweepkit.studies.rubin25.theory.three_layers import gp_sp, sp_mag
+from sweepkit.studies.tong25.theory import rich
 
 from analysis.claims.entries import Claim
 from analysis.data.networks.evaluations import HALFWAY, STEP
@@ -93,7 +94,9 @@ def values(claim: Claim) -> list[tuple[float, str]]:
     outside = [value for value in (low - step, high + step) if np.isfinite(value) and least <= value <= most]
     assert inside[0] < inside[1], f"{claim.id}: no network can agree with it"
     assert outside, f"{claim.id}: no network can contradict it"
-    return [(sum(inside) / 2, "confirmed"), *((value, "contradicted") for value in outside)]
+    agrees = "identity" if claim.identity else "confirmed"
+    beyond = "not reproduced" if claim.other_setting else "contradicted"
+    return [(sum(inside) / 2, agrees), *((value, beyond) for value in outside)]
 
 
 def _possible(claim: Claim) -> tuple[float, float]:
@@ -361,6 +364,12 @@ def _error_beside_theory(claim: Claim, value: float) -> pd.DataFrame:
     return frame.assign(**{claim.measure["measure"]: 1 - error}).drop(columns="said")
 
 
+def _error_beside_own_ratio(claim: Claim, value: float) -> pd.DataFrame:
+    frame = networks(claim, "of").assign(readout_ratio=1.4)
+    error = (1 - float(rich.test_accuracy(claim.measure["of"]["L"], 1.4))) * np.exp(value) * (1 + NOISE * _noise(frame))
+    return frame.assign(final_test_acc=1 - error)
+
+
 def _threshold_ratio(claim: Claim, value: float) -> pd.DataFrame:
     over = claim.measure.get("over", "L")
     frames = {side: _thinned(networks(claim, side), over) for side in ("a", "b")}
@@ -535,6 +544,7 @@ GENERATORS: dict[str, Callable[[Claim, float], pd.DataFrame]] = {
     "envelope_exponent": _envelope_exponent,
     "beside_theory": _beside_theory,
     "error_beside_theory": _error_beside_theory,
+    "error_beside_own_ratio": _error_beside_own_ratio,
     "ratio_to_theory": _ratio_to_theory,
     "threshold_ratio": _threshold_ratio,
     "threshold_exponent": _threshold_exponent,

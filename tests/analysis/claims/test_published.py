@@ -29,8 +29,8 @@ def verdicts():
     again = Again({"seed": "range(6)"}, {"task": "he3"})
     ratio = Measured(Interval(2.5, 0.5, float("inf"), 3, "resampled"), "ratio", again)
     return [
-        Checked(first, "not enough data", ratio, "open", ("quick", "full")),
-        *(Checked(claim, "not enough data", NotMeasured("none"), "none") for claim in others),
+        Checked(first, "open", ratio, "open", ("quick", "full")),
+        *(Checked(claim, "open", NotMeasured("none"), "none") for claim in others),
     ]
 
 

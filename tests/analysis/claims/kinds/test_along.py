@@ -108,7 +108,7 @@ def test_a_store_without_the_curves_or_the_keys_says_so(tmp_path):
     claims = {claim.id: claim for claim in load_claims()}
     results = stored(tmp_path, network(0, None, [1, 1], [0, 1]), declared=())
     (one,) = check(results, [claims["grok-order"]])
-    assert one.verdict == "not enough data" and "no network of the store has curve_d_lr" in one.why
+    assert one.verdict == "open" and "no network of the store has curve_d_lr" in one.why
     with_curves = stored(tmp_path / "curves", network(0, [0.5, 0.2], [1, 1], [0, 1]))
     found = KINDS["at_first"](with_curves, measure="curve_d_lr", when=EARLY, of={"no_such_key": 1})
     assert isinstance(found, NotMeasured) and "no_such_key" in found.why
