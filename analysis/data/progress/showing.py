@@ -77,7 +77,7 @@ def _of(page: Page, grid: str) -> Need:
 
 
 NEEDS = Gathered(
-    lambda: _CORE | {page.name: _of(page, study.grid_word(page.grid)) for study in studies() for page in study.pages}
+    lambda: {page.name: _of(page, study.grid_word(page.grid)) for study in studies() for page in study.pages} | _CORE
 )
 """By page, what it needs. Pages that are not here have something to show as soon as there are networks."""
 
