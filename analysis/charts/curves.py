@@ -349,7 +349,7 @@ def _theories(theory: pd.DataFrame | None, residuals: pd.DataFrame | None, look:
     apart = list(residuals["theory"]) if look.residual and residuals is not None else []
     names = list(dict.fromkeys([*of_curves["theory"], *apart]))
     lines, points = {*of_curves["theory"][~alone]}, {*of_curves["theory"][alone]}
-    marked = RESIDUALS if not points else "theory at a point, residual to it" if len(apart) else "theory at a point"
+    marked = RESIDUALS if not points else "theory at a point,\nresidual to it" if len(apart) else "theory at a point"
     return _Theories(
         names, [name for name in names if name in lines], [name for name in names if name in {*points, *apart}], marked
     )
@@ -392,7 +392,7 @@ def _shapes(field: str, theories: _Theories) -> alt.Shape:
     shapes = [SHAPES[theories.names.index(name) % len(SHAPES)] for name in theories.marks]
     legend = alt.Legend(symbolFillColor="black", symbolStrokeColor="black", symbolStrokeWidth=0)
     scale = alt.Scale(domain=theories.marks, range=shapes)
-    return alt.Shape(f"{field}:N", title=theories.marked, sort=theories.marks, scale=scale, legend=legend)
+    return alt.Shape(f"{field}:N", title=theories.marked.splitlines(), sort=theories.marks, scale=scale, legend=legend)
 
 
 def _residual_scale(residuals: pd.DataFrame | None) -> Any:
