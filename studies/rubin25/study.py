@@ -8,6 +8,10 @@ STUDY = Study(
     source="[Rubin25]",
     tag="Rubin25",
     paper="Rubin et al. 2025, Mitigating the curse of detail: scaling arguments for feature learning and sample complexity",
+    came_out=(
+        "heads and convolutional networks need fewer samples than lazy ones, and standard scaling fewer than mean field; "
+        "most exponents of the laws are open at the sizes that mix here."
+    ),
     order=2,
     grids=(
         "nstar_he3_quick",

@@ -64,7 +64,7 @@ def max_margin_eigenvalue(
 
 
 @kind
-def max_margin_halves(results: str, sign: int, draws: int = 6) -> Found:
+def max_margin_halves(results: str, sign: int, draws: int = 24) -> Found:
     """Cosine of the halves of the extreme eigenvector at Fig. C1's size: 3000 examples of 64 symbols, d = 1024."""
     cosines = kept(cosines_of_halves, draws)["largest" if sign > 0 else "smallest"]
     return Measured(
