@@ -63,7 +63,7 @@ def test_the_table_of_verdicts_is_that_of_their_page_which_has_every_statement_a
     page = PAGES["docs/verdicts.md"]
     assert summary_in(README, "README.md") == by_paper(summary_in(page, "docs/verdicts.md"))
     claims = load_claims()
-    assert [claim.id for claim in claims if f"; `{claim.id}`)" not in page] == []
+    assert [claim.id for claim in claims if f"`{claim.id}`)" not in page] == []
     assert basis(claims, str(ROOT / "evidence")) in page
 
 

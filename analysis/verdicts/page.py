@@ -89,15 +89,19 @@ def _of_statement(statement: Statement, trained_into: str) -> list[str]:
         return [_of_claim(first, first.claim.says, trained_into)]
     source = first.claim.source.removeprefix(f"[{first.claim.paper}] ")
     words = f"{escaped(statement.says)} ({escaped(source)}; {len(others) + 1} instances)"
-    head = _row(_verdict(statement.verdict, statement.marks), words, escaped(statement.where), "", "", "")
+    shared = [words for words in _remarks(first) if all(words in _remarks(one) for one in others)]
+    where = "<br>".join([escaped(statement.where), *shared] if statement.where else shared)
+    head = _row(_verdict(statement.verdict, statement.marks), words, where, "", "", "")
     labels = instances([one.claim for one in statement.claims])
-    return [head, *(_of_claim(one, labels[one.claim.id], trained_into, small=True) for one in statement.claims)]
+    return [head, *(_of_claim(one, labels[one.claim.id], trained_into, above=shared) for one in statement.claims)]
 
 
-def _of_claim(one: Checked, words: str, trained_into: str, small: bool = False) -> str:
-    claim, measured = one.claim, one.measured
+def _of_claim(one: Checked, words: str, trained_into: str, above: Sequence[str] | None = None) -> str:
+    """The row of a claim; `above`: remarks that stand above it, if it is an instance."""
+    claim, measured, small = one.claim, one.measured, above is not None
     source = "" if small else f"{escaped(claim.source.removeprefix(f'[{claim.paper}] '))}; "
-    cells = [_verdict(one.verdict, [*marks(claim)]), f"{escaped(words)} ({source}`{claim.id}`)", _told(one, trained_into)]
+    told = "<br>".join([*_told(one, trained_into), *(remark for remark in _remarks(one) if remark not in (above or ()))])
+    cells = [_verdict(one.verdict, [*marks(claim)]), f"{escaped(words)} ({source}`{claim.id}`)", told]
     off = distance(claim, measured.interval) if isinstance(measured, Measured) else None
     n = str(measured.interval.n) if isinstance(measured, Measured) else ""
     cells += [escaped(str(claim.expected or "")), "" if off is None else f"{off:.0%}", n]
@@ -108,7 +112,7 @@ def _verdict(verdict: Verdict, marks: Sequence[str]) -> str:
     return ", ".join(f"**{word}**" for word in (verdict, *(mark for mark in marks if mark != verdict)))
 
 
-def _told(one: Checked, trained_into: str) -> str:
+def _told(one: Checked, trained_into: str) -> list[str]:
     """The value with its interval and what it is of; else the reason that there is none. What may decide an open claim."""
     parts = []
     if isinstance(one.measured, Measured):
@@ -116,11 +120,15 @@ def _told(one: Checked, trained_into: str) -> str:
     if not isinstance(one.measured, Measured) or one.verdict in ("open", "not reproduced"):
         parts.append(escaped(one.why))
     # The last command is the longest, at the paper's length.
-    parts += [f"run `{command}`" for command in advice(one, trained_into)[-1:]]
-    parts += [f"*{mark.capitalize()}: {escaped(words)}*" for mark, words in marks(one.claim).items()]
+    return parts + [f"run `{command}`" for command in advice(one, trained_into)[-1:]]
+
+
+def _remarks(one: Checked) -> list[str]:
+    """What weakens the verdict, and the note on one that is not as stated."""
+    found = [f"*{mark.capitalize()}: {escaped(words)}*" for mark, words in marks(one.claim).items()]
     if one.verdict in ("contradicted", "not reproduced", "open") and one.claim.note:
-        parts.append(f"*{escaped(one.claim.note.strip())}*")
-    return "<br>".join(parts)
+        found.append(f"*{escaped(one.claim.note.strip())}*")
+    return found
 
 
 def _table(columns: dict[str, str]) -> list[str]:

@@ -16,7 +16,7 @@ MARKER = "<!-- verdicts -->"
 def summary(checked: Iterable[Checked], made: str) -> str:
     """A table of the number of statements by verdict, for each paper and each of its topics.
 
-    Below it: what weakens the confirmed ones, one sentence for each paper, and `made`, a sentence that says when and from what.
+    Below it: one sentence for each paper, what weakens the confirmed ones, and `made`, a sentence that says when and from what.
     """
     statements = statements_of(checked)
     counts = Counter((one.paper, topic, one.verdict) for one in statements for topic in ("", one.topic))
@@ -27,7 +27,7 @@ def summary(checked: Iterable[Checked], made: str) -> str:
         for topic in dict.fromkeys(topic for of, topic, _ in counts if of == paper):
             name = topic or f"**{NAMES.get(paper) or PAPERS.get(paper, paper).split(',')[0]}**"
             lines.append(f"| {name} | {' | '.join(str(counts[paper, topic, verdict]) for verdict in VERDICTS)} |")
-    return "\n".join([*lines, "", weakened(statements), "", *_came_out(there), made])
+    return "\n".join([*lines, "", *_came_out(there), f"{weakened(statements)} {made}"])
 
 
 def weakened(statements: Iterable[Statement]) -> str:

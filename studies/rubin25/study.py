@@ -9,8 +9,8 @@ STUDY = Study(
     tag="Rubin25",
     paper="Rubin et al. 2025, Mitigating the curse of detail: scaling arguments for feature learning and sample complexity",
     came_out=(
-        "heads and convolutional networks need fewer samples than lazy ones, and standard scaling fewer than mean field; "
-        "most exponents of the laws are open at the sizes that mix here."
+        "the samples that heads and convolutional networks need grow more slowly with d than those of lazy ones, and "
+        "standard scaling needs fewer than mean field; most exponents are open at the sizes that mix here."
     ),
     order=2,
     grids=(

@@ -11,7 +11,7 @@ STUDY = Study(
     tag="Tong25",
     paper="Tong & Pehlevan 2025, Learning richness modulates equality reasoning in neural networks",
     came_out=(
-        "rich networks learn from few symbols at any input dimension, as said, and from 4 symbols on err at least 1.5 "
+        "rich networks learn from few symbols at any input dimension, as said, and from 5 symbols on err at least 1.5 "
         "times as often as Eq. 3 says; lazy ones need more symbols the larger d, with an exponent near 1.1 over these d, "
         "where the bound is 2."
     ),

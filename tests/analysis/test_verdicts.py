@@ -8,12 +8,16 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
+from analysis.claims.board import statements_of
 from analysis.claims.check import check, load_claims
 from analysis.claims.entries import Claim
+from analysis.claims.verdict import Checked, Measured, verdict_on
+from analysis.studies.loading import studies
 from analysis.verdicts.__main__ import app
 from analysis.verdicts.page import page
-from analysis.verdicts.summary import MARKER, by_paper, summary_in, with_summary
+from analysis.verdicts.summary import MARKER, by_paper, summary_in, weakened, with_summary
 from sweepkit.console.escaping import escaped
+from sweepkit.stats import Interval
 from sweepkit.stats.rounding import in_digits
 from sweepkit.store.store import Store
 from tests.measured_store import measured_store
@@ -21,6 +25,9 @@ from tests.store_rows import row
 
 EMPTY = f"# Mine\n\n{MARKER}\n{MARKER}\n\nThe rest.\n"
 TODAY = date(2026, 11, 24)
+MEASURED = {"topic": "t", "source": "s", "says": "x", "because": "y", "measure": {"kind": "mean"}, "expected": {"at_least": 1}}
+MARKED = {"plain": {}, "fitted": {"fitted": "x"}, "looked": {"after_look": "x"}, "identity": {"identity": "x"}}
+WITHIN = Interval(2, 1.9, 2.1, 6)
 UNMEASURED = {"id": "a", "topic": "t", "says": "x|y", "not_measured": "no"}
 
 
@@ -42,35 +49,42 @@ def test_the_command_writes_every_statement_once_and_the_summary_into_the_readme
     assert run("-q").exit_code == 0
     text, readme = (here / "docs/verdicts.md").read_text(), (here / "README.md").read_text()
     claims = load_claims()
-    rows = {claim.id: [line for line in text.splitlines() if f"; `{claim.id}`)" in line] for claim in claims}
+    rows = {claim.id: [line for line in text.splitlines() if re.search(rf"[(; ]`{claim.id}`\)", line)] for claim in claims}
     assert {claim_id: len(lines) for claim_id, lines in rows.items()} == dict.fromkeys(rows, 1)
-    verdicts = {claim_id: re.match(r"\| \*\*(.*?)\*\*", line)[1] for claim_id, (line,) in rows.items()}
+    verdicts = {claim_id: re.match(r"\| (?:<small>)?\*\*(.*?)\*\*", line)[1] for claim_id, (line,) in rows.items()}
     again = [claim for claim in claims if claim.topic == "Rich accuracy" or claim.not_measured]
     checked = check("evidence", again)  # all of them would take as long as the command
     assert {one.claim.id: verdicts[one.claim.id] for one in checked} == {one.claim.id: one.verdict for one in checked}
     for claim in claims:
         (line,) = rows[claim.id]
-        assert (verdicts[claim.id] == "not measured") == bool(claim.not_measured), claim.id
+        assert (verdicts[claim.id] in ("not measured", "formulas lost")) == bool(claim.not_measured), claim.id
         assert claim.grid is None or verdicts[claim.id] != "open" or f" {Path(claim.grid).stem}" in line, claim.id
         assert not claim.not_measured or escaped(" ".join(claim.not_measured.split())) in line, claim.id
-    assert "172 networks" in text and re.search(r"\n\d{4}-\d\d-\d\d, code of commit \w+", text) and str(here) not in text
+    assert "172 networks" in text and re.search(r" \d{4}-\d\d-\d\d, code of commit \w+", text) and str(here) not in text
     assert readme.startswith("# Mine") and readme.endswith("The rest.\n")
     assert summary_in(readme, "README.md") == by_paper(summary_in(text, "page"))
-    papers = ["Tong & Pehlevan 2025", "Rubin et al. 2025", "Nam et al. 2026", "Boix-Adsera et al. 2023", "this project"]
+    papers = ["Tong & Pehlevan 2025", "Rubin et al. 2025", "Nam et al. 2026", "Boix-Adsera et al. 2023"]
+    papers += ["Laws of the field", "Derived here"]
     assert re.findall(r"^\| \*\*(.+?)\*\*", readme, re.MULTILINE) == papers
     assert not re.search(r"^\| [A-Z]", readme, re.MULTILINE), "topics are for the page"
+    came_out = [study for study in studies() if study.came_out]
+    assert [study.tag for study in came_out] == ["Tong25", "Rubin25", "Nam26", "Boix23"]
+    assert all(f"- {study.paper.split(',')[0]}: {study.came_out}\n" in readme for study in came_out)
     measured = next(one for one in checked if one.verdict == "confirmed")
     (line,) = rows[measured.claim.id]
-    assert f"{in_digits(*measured.measured.interval[:3])}: " in line and f"| {measured.measured.interval.n} |" in line
+    assert f"{in_digits(*measured.measured.interval[:3])}: " in line and f">{measured.measured.interval.n}</small> |" in line
 
 
 def test_a_fitted_verdict_and_the_note_of_an_open_one_are_on_the_page(measured):
     kept = {"identity-at-64", "identity-at-64-rate-1", "copy-grows-with-d-standard"}
     claims = {claim.id: claim for claim in load_claims() if claim.id in kept}
     text, _ = page(check(measured, claims.values()), measured, TODAY, is_ours=True)
-    rows = {name: next(line for line in text.splitlines() if f"; `{name}`)" in line) for name in claims}
+    rows = {name: next(line for line in text.splitlines() if f"`{name}`)" in line) for name in claims}
     fitted = claims["identity-at-64"].fitted
-    assert rows["identity-at-64"].startswith("| **open**, **fitted** |") and f"*Fitted: {fitted}*" in rows["identity-at-64"]
+    assert (
+        rows["identity-at-64"].startswith("| <small>**open**, **fitted**</small> |")
+        and f"*Fitted: {fitted}*" in rows["identity-at-64"]
+    )
     assert "itted" not in rows["identity-at-64-rate-1"]
     assert claims["copy-grows-with-d-standard"].note.strip()[:40] in rows["copy-grows-with-d-standard"]
 
@@ -78,14 +92,16 @@ def test_a_fitted_verdict_and_the_note_of_an_open_one_are_on_the_page(measured):
 def test_the_summary_counts_by_paper_and_topic(measured):
     checked = check(measured, [claim for claim in load_claims() if claim.not_measured or not claim.grid])
     text, short = page(checked, measured, TODAY, is_ours=True)
-    rows = re.findall(r"^\| (.+?) \| (\d+) \| (\d+) \| (\d+) \| (\d+) \|$", short, re.MULTILINE)
+    rows = [re.split(r" *\| *", line)[1:-1] for line in short.splitlines() if re.match(r"\| .+ \| \d+ \|", line)]
     totals = {name.strip("*"): sum(map(int, counts)) for name, *counts in rows if name.startswith("**")}
     topics = Counter()
     for name, *counts in rows:
         topics[name] += 0 if name.startswith("**") else sum(map(int, counts))
-    assert sum(totals.values()) == len(checked) == sum(topics.values())
-    assert +topics == Counter(one.claim.topic for one in checked)
-    assert totals["Rubin et al. 2025"] == sum(one.claim.paper == "Rubin25" for one in checked)
+    statements = statements_of(checked)
+    assert len(statements) < len(checked) and f"\n{len(statements)} statements with {len(checked)} instances." in short
+    assert sum(totals.values()) == len(statements) == sum(topics.values())
+    assert +topics == Counter(one.topic for one in statements)
+    assert totals["Rubin et al. 2025"] == sum(one.paper == "Rubin25" for one in statements)
     assert "2026-11-24" in short and short in text
 
 
@@ -126,8 +142,30 @@ def test_a_statement_of_another_paper_has_a_part_of_its_own(measured):
     mine = Claim.model_validate(UNMEASURED | {"source": "[Mine26] S1"})
     text, short = page(check(measured, [mine]), measured, TODAY, is_ours=True)
     ours = Claim.model_validate(UNMEASURED | {"source": "this project, docs/science/theory.md"})
-    assert "## Statements of this project\n\n### t\n" in page(check(measured, [ours]), measured, TODAY, is_ours=True)[0]
-    assert "## [Mine26]\n\n### Section 1" in text and "x&#124;y (S1; `a`)" in text and "| **Mine26** | 0 | 0 | 0 | 1 |" in short
+    assert "## Derived here\n\n### t\n" in page(check(measured, [ours]), measured, TODAY, is_ours=True)[0]
+    assert (
+        "## [Mine26]\n\n### Section 1" in text
+        and "x&#124;y (S1; `a`)" in text
+        and "| **Mine26** | 0 | 0 | 0 | 0 | 0 | 0 | 0 | 1 | 0 |" in short
+    )
+
+
+def test_a_statement_of_several_instances_has_a_row_and_one_in_small_print_for_each(measured):
+    chosen = [claim for claim in load_claims() if claim.entry == "eq3-best-L{L}"]
+    lines = page(check(measured, chosen), measured, TODAY, is_ours=True)[0].splitlines()
+    at = next(i for i, line in enumerate(lines) if "5 instances)" in line)
+    head, rows = lines[at], lines[at + 1 : at + 6]
+    assert re.match(r"\| \*\*in part\*\* \| .* trained on 3 to 7 symbols .* \| confirmed at L = ", head)
+    assert all(f"<small>L = {L} (`eq3-best-L{L}`)</small>" in row for L, row in zip(range(3, 8), rows, strict=True))
+    assert len({row.count("|") for row in lines[at - 2 : at + 6]}) == 1
+    assert any(re.search(r"<small>\d+%</small>", row) for row in rows)
+
+
+def test_marks_of_confirmed_statements_are_counted():
+    claims = [Claim.model_validate(MEASURED | {"id": name, "entry": name} | more) for name, more in MARKED.items()]
+    checked = [Checked(one, verdict_on(one, one.expected, WITHIN)[0], Measured(WITHIN, "x"), "y") for one in claims]
+    assert weakened(statements_of(checked)) == "4 statements with 4 instances. Of the 3 confirmed: 1 after a look, 1 fitted."
+    assert weakened(statements_of(checked[:1])).endswith("Of the 1 confirmed: none is fitted or was set after a look.")
 
 
 def test_the_summary_replaces_what_stood_between_the_markers():
