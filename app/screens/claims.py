@@ -67,7 +67,7 @@ def _soon(following: Following, n_shown: int) -> None:
     if following.n_done > n_shown and may_run_again():
         st.rerun()
     n, left = len(following.claims), len(following.to_come)
-    told = f"{n - left} of {n} checked, {left} statements to come, those with networks first; "
+    told = f"{n - left} of {n} checked, {left} instances to come, those with networks first; "
     if len(following.known) == n and left:
         now = " Until then the verdicts of an earlier check stand here."
     else:

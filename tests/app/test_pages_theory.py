@@ -454,7 +454,7 @@ def test_claims_say_at_once_how_far_the_check_is(opened, filled, monkeypatch):
     page = opened("claims", filled)
     n = len(waiting.claims)
     (bar,) = page.get("progress")
-    assert not page.exception and bar.proto.text.startswith(f"2 of {n} checked, {n - 2} statements to come")
+    assert not page.exception and bar.proto.text.startswith(f"2 of {n} checked, {n - 2} instances to come")
 
 
 @pytest.mark.parametrize("n_to_come", [0, 3])
@@ -469,7 +469,7 @@ def test_counts_of_verdicts_are_grey_and_so_far_until_all_claims_are_checked(ope
     monkeypatch.setattr(following, "look", lambda *_, **__: State(found, n_to_come, None))
     monkeypatch.setattr(claims, "_following", lambda results: following)
     text = html(opened("claims", filled))
-    counts = re.search(r"font-size:1.25rem.*?2 confirmed.*?1 contradicted.*?</span></span>", text)[0]
+    counts = re.search(r"font-size:1.25rem.*?1 confirmed.*?1 contradicted.*?</span></span>", text)[0]
     assert ("so far" in counts) == (UNSETTLED in counts) == bool(n_to_come)
     assert text.count("so far") == (3 if n_to_come else 0)  # the page, a section and a line of two statements
 
