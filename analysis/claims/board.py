@@ -36,7 +36,7 @@ class Strip(NamedTuple):
 
 
 class Statement(NamedTuple):
-    """What a source states, in words for all its instances, and the verdicts on these."""
+    """A statement of a source in words for all its instances, with the verdicts on these."""
 
     says: str
     claims: list[Checked]

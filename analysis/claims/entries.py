@@ -91,9 +91,9 @@ class Claim(Frozen):
     fitted: str = ""
     """A number of ours that was chosen by the quantity judged, and among which values. It marks the verdict as *fitted*."""
     after_look: str = ""
-    """What of the entry (tolerance, level, reading) was set after a look at the networks. It marks the verdict."""
+    """Parts of the entry (tolerance, level, reading) that were set after a look at the networks. They mark the verdict."""
     other_setting: str = ""
-    """How our setting differs from the source's where that may be why: *not reproduced* stands in place of *contradicted*."""
+    """A difference of our setting from the source's that may be why: *not reproduced* stands in place of *contradicted*."""
     not_measured: str = ""
     """Why nothing measures the statement; stands in place of `measure`, `expected` and `because`."""
     formulas_lost: bool = False

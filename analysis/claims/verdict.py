@@ -60,7 +60,7 @@ class Checked(NamedTuple):
 
 
 def marks(claim: Claim) -> dict[str, str]:
-    """What weakens a verdict on the claim, by the word that marks it, each with what it is."""
+    """The words that mark a verdict on the claim as weaker than it reads, each with what it stands for."""
     given = {"identity": claim.identity, "fitted": claim.fitted, "after a look": claim.after_look}
     return {mark: words for mark, words in given.items() if words}
 

@@ -124,7 +124,7 @@ def _told(one: Checked, trained_into: str) -> list[str]:
 
 
 def _remarks(one: Checked) -> list[str]:
-    """What weakens the verdict, and the note on one that is not as stated."""
+    """Remarks that weaken the verdict, and the note on one that is not as stated."""
     found = [f"*{mark.capitalize()}: {escaped(words)}*" for mark, words in marks(one.claim).items()]
     if one.verdict in ("contradicted", "not reproduced", "open") and one.claim.note:
         found.append(f"*{escaped(one.claim.note.strip())}*")

@@ -41,7 +41,7 @@ def weakened(statements: Iterable[Statement]) -> str:
 
 
 def _came_out(papers: Iterable[str]) -> list[str]:
-    """What came out for each paper, a sentence each, as a list."""
+    """Sentences, as a list: what came out for each paper."""
     found = [f"- {one.paper.split(',')[0]}: {one.came_out}" for one in studies() if one.tag in papers and one.came_out]
     return [*found, ""] if found else []
 
