@@ -147,7 +147,7 @@ class Claim(Frozen):
 
     @property
     def paper(self) -> str:
-        """The tag in brackets with which `source` begins, such as `Tong25`. If there is none: FIELD for a law of a paper that it
+        """The tag in brackets with which `source` begins, such as `Saxe14`. If there is none: FIELD for a law of a paper that it
         names, OURS for what is derived here."""
         if tag := re.match(r"\[(\w+)\]", self.source):
             return tag[1]

@@ -12,14 +12,11 @@ def decimals(low: float, high: float) -> int:
 
 
 def in_digits(value: float, low: float, high: float) -> str:
-    """`0.888 (0.880 to 0.896)`; without bounds if there are none; `0.5000 (exact)`; `above 2.5` for a value beyond
-    the measured range."""
+    """`0.888 (0.880 to 0.896)`; without bounds if there are none; `above 2.5` for a value beyond the measured range."""
     if np.isinf(value):
         return f"above {low:.3g}" if np.isfinite(low) else "beyond the range"
     n = decimals(low, high)
     shown, least, most = (f"{x:.{n}f}" if np.isfinite(x) else f"{x:g}" for x in (value, low, high))
-    if low == value == high:
-        return f"{shown} (exact)"
     return shown if np.isnan(low) else f"{shown} ({least} to {most})"
 
 
