@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import combinations, groupby
+from math import prod
 from typing import NamedTuple
 
 import pandas as pd
@@ -58,11 +59,11 @@ class Statement(NamedTuple):
 
     @property
     def verdict(self) -> Verdict:
-        """That of all instances, if they have one. In part, where some are confirmed and others are not; else contradicted where
-        some are; else the first that some have, in the order of VERDICTS. Files that are not here weigh nothing beside others."""
+        """That of all instances, if they have one. In part, where some are confirmed and others are not; else the first that some
+        have, in the order of VERDICTS. Identities, and files that are not here, weigh nothing beside others."""
         found = {one.verdict for one in self.claims}
-        found = found - {"needs files"} or found
-        if len(found) > 1 and found & {"confirmed", "identity"} and found != {"confirmed", "identity"}:
+        found = found - {"needs files", "identity"} or found
+        if len(found) > 1 and "confirmed" in found:
             return "in part"
         return next(verdict for verdict in VERDICTS if verdict in found)
 
@@ -80,7 +81,7 @@ class Statement(NamedTuple):
     @property
     def marks(self) -> list[str]:
         """The words that weaken the verdict on any of its instances, such as *fitted*."""
-        return list(dict.fromkeys(mark for one in self.claims for mark in marks(one.claim)))
+        return list(dict.fromkeys(mark for one in self.claims for mark in marks(one.claim) if mark != "identity"))
 
 
 class Section(NamedTuple):
@@ -129,8 +130,9 @@ def _says(claims: Sequence[Claim]) -> str:
     """The words of an entry with all values of its instances: `Trained on 3 to 5 symbols, networks of gamma = 1, 10, 100 ...`."""
     if len(claims) == 1:
         return claims[0].says
-    names = dict.fromkeys(name for claim in claims for name in claim.values)
-    return str(filled_in(claims[0].template, {name: _listed(_values(claims, name)) for name in names}))
+    values = {name: _values(claims, name) for name in dict.fromkeys(name for claim in claims for name in claim.values)}
+    all_pairs = prod(map(len, values.values())) == len(claims)  # else they go together, and their order says which with which
+    return str(filled_in(claims[0].template, {name: (_range if all_pairs else _listed)(of) for name, of in values.items()}))
 
 
 def _values(claims: Iterable[Claim], name: str) -> list[str]:
@@ -138,11 +140,18 @@ def _values(claims: Iterable[Claim], name: str) -> list[str]:
 
 
 def _listed(values: Sequence[str]) -> str:
+    """The values as a list, the middle ones of many left out."""
+    if len(values) < 3:
+        return " and ".join(values)
+    return listed(values if len(values) <= MOST_NAMED else [*values[:2], "...", values[-1]])
+
+
+def _range(values: Sequence[str]) -> str:
     """The values as a list; many numbers as their range."""
     try:
         numbers = sorted(values, key=float)
     except ValueError:
-        return listed(values)
+        return _listed(values)
     is_run = all(n.isdigit() for n in numbers) and int(numbers[-1]) - int(numbers[0]) == len(numbers) - 1
     if len(numbers) < 3:
         return " and ".join(numbers)
@@ -163,7 +172,9 @@ def instances(claims: Sequence[Claim]) -> dict[str, str]:
         name: [claim.values.get(name) for claim in claims] for name in dict.fromkeys(n for one in claims for n in one.values)
     }
     short = [name for name, of in values.items() if all(isinstance(v, int | float | str) and 0 < len(str(v)) < 16 for v in of)]
-    short.sort(key=lambda name: isinstance(values[name][0], str))  # numbers tell more than words
+    told_in = [f"{{{name}}}" for name in short]
+    ranks = {name: (of not in claims[0].entry, of not in claims[0].template) for name, of in zip(short, told_in, strict=True)}
+    short.sort(key=lambda name: ranks[name])  # what the id holds, then what the statement says
     for n in range(1, len(short) + 1):
         for names in combinations(short, n):
             told = list(zip(*(values[name] for name in names), strict=True))

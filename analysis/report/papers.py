@@ -54,13 +54,16 @@ def claims(results: str, sweeps: Sequence[str] | None, study: str | None = None)
     measurable = [claim for claim in every if claim.id in concerned or (claim.grid is None and not claim.not_measured)]
     verdicts = {one.claim.id: one for one in checked(results, measurable, None)}
     found = [verdicts.get(claim.id) or unmeasured(claim, NONE_HERE) for claim in every]
-    with_data = [one for one in found if isinstance(one.measured, Measured)]
+    # A statement is shown whole: its verdict is that of all its instances.
+    shown = [of for of in statements_of(found) if any(isinstance(one.measured, Measured) for one in of.claims)]
+    with_data = [one for of in shown for one in of.claims]
+    ids = {one.claim.id for one in with_data}
     topics = list(dict.fromkeys(one.claim.topic for one in with_data))
     return Claims(
         {topic: [one for one in with_data if one.claim.topic == topic] for topic in topics},
         _counts(one for one in with_data if one.claim.grid is not None),
         _counts(one for one in with_data if one.claim.grid is None),
-        [one for one in found if not isinstance(one.measured, Measured)],
+        [one for one in found if one.claim.id not in ids],
     )
 
 

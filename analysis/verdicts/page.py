@@ -10,7 +10,6 @@ from analysis.claims.entries import Claim
 from analysis.claims.papers import NAMES, PAPERS
 from analysis.claims.published import finished
 from analysis.claims.verdict import JUDGES, Checked, Measured, Verdict, distance, marks
-from analysis.claims.verdict_cache import said
 from analysis.verdicts.summary import MARKER, summary
 from sweepkit import FOLDER
 from sweepkit.console.cache import digest
@@ -26,14 +25,15 @@ an ordering or an equality that networks or a calculation could contradict. `swe
 page from the networks in """
 _OURS = "`evidence/`, whose README says how to add some; do not edit it.\n"
 _LEGEND = """
-A statement is one entry of a file of claims, `studies/*/claims.yaml`, which has the tolerance and its reason; its instances, for
-the values that it is tested at, stand below it. **Confirmed**: for each instance the whole 95% interval lies where the statement
-expects it. **In part**: for some; the row says where. **Contradicted**: all of the interval lies outside. **Not reproduced**: so
-it does, and our setting differs from the source's in a way that may be why. **Open**: it reaches across the edge, or there is
-none; the command trains what may decide. **Needs files**: networks take files that only you can supply. **Formulas lost**: the
-text that we have lacks the formula. **Not measured**: nothing here decides it, for the reason given. **Identity**: nothing but a
-mistake in code could have it otherwise; it counts as no confirmation. Marks: **fitted**, a number of ours was chosen by the
-quantity judged; **after a look**, a tolerance, level or reading was. *Of tolerance* is the distance from the stated value.
+A statement is one entry of a file of claims, `studies/*/claims.yaml`, which has the tolerance and its reason; its instances,
+for the values that it is tested at, stand below it. **Confirmed**: for each instance the whole 95% interval lies where the
+statement expects it. **In part**: for some; the row says where. **Contradicted**: all of the interval lies outside, for some
+instance, and none is confirmed. **Not reproduced**: so it does, and our setting differs from the source's in a way that may
+be why. **Open**: it reaches across the edge, or there is none; the command trains what may decide. **Needs files**: networks
+take files that only you can supply. **Formulas lost**: the text that we have lacks the formula. **Not measured**: nothing
+here decides it, for the reason given. **Identity**: nothing but a mistake in code could have it otherwise; it counts as no
+confirmation. Marks: **fitted**, a number of ours was chosen by the quantity judged; **after a look**, a tolerance, level or
+reading was. *Of tolerance* is the distance from the stated value.
 """
 
 _COLUMNS = {
@@ -79,7 +79,7 @@ def page(checked: Sequence[Checked], results: str, today: date, is_ours: bool) -
 
 def basis(claims: Iterable[Claim], results: str) -> str:
     """A comment that changes with any claim's statement, measure or bounds, and with the networks of the store."""
-    return f"<!-- claims and networks: {digest([], *sorted(map(said, claims)), *finished(results))} -->"
+    return f"<!-- claims and networks: {digest([], *sorted(map(repr, claims)), *finished(results))} -->"
 
 
 def _of_statement(statement: Statement, trained_into: str) -> list[str]:

@@ -20,24 +20,34 @@ def summary(checked: Iterable[Checked], made: str) -> str:
     """
     statements = statements_of(checked)
     counts = Counter((one.paper, topic, one.verdict) for one in statements for topic in ("", one.topic))
+    refuted = Counter((one.paper, topic) for one in statements for topic in ("", one.topic) if _in_part_refuted(one))
     there = {paper for paper, *_ in counts}
     papers = dict.fromkeys([*PAPERS, *(name for name in (FIELD, OURS) if name in there), *sorted(there)])
     lines = [f"| statements of | {' | '.join(VERDICTS)} |", "|---|" + "---:|" * len(VERDICTS)]
     for paper in papers:
         for topic in dict.fromkeys(topic for of, topic, _ in counts if of == paper):
             name = topic or f"**{NAMES.get(paper) or PAPERS.get(paper, paper).split(',')[0]}**"
-            lines.append(f"| {name} | {' | '.join(str(counts[paper, topic, verdict]) for verdict in VERDICTS)} |")
+            cells = {verdict: str(counts[paper, topic, verdict]) for verdict in VERDICTS}
+            if n := refuted[paper, topic]:
+                cells["in part"] += f" ({n} ✗)"
+            lines.append(f"| {name} | {' | '.join(cells.values())} |")
     return "\n".join([*lines, "", *_came_out(there), f"{weakened(statements)} {made}"])
 
 
 def weakened(statements: Iterable[Statement]) -> str:
-    """How many instances the statements have, and how many of the confirmed ones carry which mark."""
+    """How many instances the statements have, and how many of those that hold, if only in part, carry which mark."""
     statements = list(statements)
-    confirmed = [one for one in statements if one.verdict == "confirmed"]
-    marked = Counter(mark for one in confirmed for mark in one.marks if mark != "identity")
+    hold = [one for one in statements if one.verdict in ("confirmed", "in part")]
+    marked = Counter(mark for one in hold for mark in one.marks)
     told = ", ".join(f"{n} {mark}" for mark, n in sorted(marked.items())) or "none is fitted or was set after a look"
-    n = sum(len(one.claims) for one in statements)
-    return f"{counted(len(statements), 'statement')} with {counted(n, 'instance')}. Of the {len(confirmed)} confirmed: {told}."
+    n, refuted = sum(len(one.claims) for one in statements), sum(map(_in_part_refuted, statements))
+    parts = [f"{counted(len(statements), 'statement')} with {counted(n, 'instance')}."]
+    parts += [f"✗: {refuted} in part have instances that are contradicted."] if refuted else []
+    return " ".join([*parts, f"Of the {len(hold)} that hold at least in part: {told}."])
+
+
+def _in_part_refuted(one: Statement) -> bool:
+    return one.verdict == "in part" and one.counts["contradicted"] > 0
 
 
 def _came_out(papers: Iterable[str]) -> list[str]:

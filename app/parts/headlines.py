@@ -49,12 +49,11 @@ def checked(results: str, may_start: bool) -> tuple[list[Checked], str]:
 def verdicts(sweep: str, found: list[Checked], more_to_come: bool) -> None:
     """Counts of the verdicts that rest on a sweep's networks; the contradicted statements by name. `more_to_come`: whether some
     verdicts are not known yet."""
-    of_sweep = [one for one in found if sweep in one.sweeps]
-    if not of_sweep:
+    statements = [of for of in statements_of(found) if any(sweep in one.sweeps for one in of.claims)]
+    if not statements:
         if not more_to_come:
             st.caption("Verdicts: none yet. No statement from the papers can be checked with these networks.")
         return
-    statements = statements_of(of_sweep)
     counts = Counter(one.verdict for one in statements)
     st.caption(
         f"Verdicts on {counted(len(statements), 'statement')} about this sweep's networks{' so far' if more_to_come else ''}"
@@ -66,6 +65,6 @@ def verdicts(sweep: str, found: list[Checked], more_to_come: bool) -> None:
                 label = f"{mark} {counts[verdict]} {verdict}"
                 st.page_link(links["claims"], label=f":gray[{label}]" if more_to_come else label, query_params=query)
         st.page_link(links["claims"], label="Claims: all statements", query_params={RESTS_ON: WHOLE})
-    for statement in [one for one in statements if one.verdict == "contradicted"][:MOST_NAMED]:
+    for statement in [of for of in statements if of.counts["contradicted"]][:MOST_NAMED]:
         first = next(one for one in statement.claims if one.verdict == "contradicted")
-        st.page_link(links["claims"], label=f"✗ {statement.says}", query_params={"claim": first.claim.id})
+        st.page_link(links["claims"], label=f"✗ {first.claim.says}", query_params={"claim": first.claim.id})

@@ -76,8 +76,8 @@ def _soon(following: Following, n_shown: int) -> None:
 
 
 def _filtered(checked: Sequence[Checked], so_far: bool) -> tuple[list[Checked], list[Checked]]:
-    """The claims of the chosen paper and sweep that hold the text, and those of statements with a chosen verdict; at first,
-    all that some networks say something about. `so_far`: whether others are still to be checked."""
+    """The claims of statements of the chosen paper and sweep that hold the text, and of those with a chosen verdict; at first,
+    of all that some networks say something about. `so_far`: whether others are still to be checked."""
     counts = st.empty()
     with st.container(horizontal=True, vertical_alignment="bottom"):
         chosen: Any = st.pills(
@@ -90,13 +90,13 @@ def _filtered(checked: Sequence[Checked], so_far: bool) -> tuple[list[Checked], 
         sweeps = sorted({sweep for one in checked for sweep in one.sweeps})
         sweep = choice("About networks of", [WHOLE, *sweeps], WHOLE, key=RESTS_ON, width=190)
         text = st.text_input("With the words", key="words", bind="query-params", persist_state="session", width=200)
-    fits = [one for one in checked if sweep in (WHOLE, *one.sweeps)]
-    told = counts_html(Counter(one.verdict for one in statements_of(fits)), is_dark(), named=True, so_far=so_far)
+    # A statement is kept whole: its verdict is that of all its instances.
+    fits = [of for of in statements_of(checked) if any(sweep in (WHOLE, *one.sweeps) for one in of.claims)]
+    told = counts_html(Counter(of.verdict for of in fits), is_dark(), named=True, so_far=so_far)
     counts.html(f'<span style="font-size:1.25rem">{told}</span>')
-    kept = [one for one in fits if paper in (ALL, one.claim.paper) and found_in(one, text)]
-    if not chosen:
-        return kept, [one for one in kept if has_data(one)]
-    return kept, [one for statement in statements_of(kept) if statement.verdict in chosen for one in statement.claims]
+    kept = [of for of in fits if paper in (ALL, of.paper) and any(found_in(one, text) for one in of.claims)]
+    scored = [of for of in kept if (of.verdict in chosen if chosen else any(map(has_data, of.claims)))]
+    return [one for of in kept for one in of.claims], [one for of in scored for one in of.claims]
 
 
 def _board(scored: Sequence[Checked], commands: dict[str, list[str]], so_far: bool) -> None:

@@ -66,10 +66,13 @@ def standing(statements: Sequence[Statement]) -> str:
         return "not judged yet"
     verdicts = {one.verdict for one in statements} - {"not measured", "formulas lost", "needs files", "identity"}
     if verdicts & {"contradicted", "not reproduced", "in part"}:
-        return "holds in part" if verdicts & {"confirmed", "in part"} else "contradicted"
+        held = verdicts & {"confirmed", "in part"}
+        return "holds in part" if held else "contradicted" if "contradicted" in verdicts else "not reproduced"
     if verdicts == {"confirmed"}:
         return "confirmed"
-    return "confirmed as far as measured" if "confirmed" in verdicts else "open"
+    if "confirmed" in verdicts:
+        return "confirmed as far as measured"
+    return "open" if verdicts else "not measured"
 
 
 def _networks(study: Declared, trained: dict[str, int]) -> str:

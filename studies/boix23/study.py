@@ -9,8 +9,9 @@ STUDY = Study(
     tag="Boix23",
     paper="Boix-Adsera et al. 2023, When can transformers reason with abstract symbols?",
     came_out=(
-        "transformers learn templates on symbols that they never saw, and identities lower the strings that this takes, "
-        "24-fold where they learn at 30 times the rate of the weights, which was fitted, 6-fold at the paper's own rate."
+        "transformers learn templates on symbols that they never saw. Identities lower the strings that this takes "
+        "24-fold where they learn at 30 times the rate of the weights, which was fitted; at the rate that the text names "
+        "5.7-fold, less than the 8 stated, and copying fails."
     ),
     order=4,
     grids=("templates_quick", "templates_more"),

@@ -9,8 +9,8 @@ STUDY = Study(
     tag="Nam26",
     paper="Nam et al. 2026, Decoupling dynamical richness from representation learning",
     came_out=(
-        "D_LR orders networks from rich to lazy on codes, clusters and tasks that grok, where other measures fail; our small "
-        "networks on digits do not reach the rich end of the paper's residual ones."
+        "D_LR orders networks from rich to lazy on a label code, on clusters and as x + y mod 13 groks, where norms do "
+        "not on clusters; our small networks on digits do not reach the rich end of the paper's residual ones."
     ),
     order=3,
     grids=("richness", "richness_codes"),

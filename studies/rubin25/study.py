@@ -9,8 +9,9 @@ STUDY = Study(
     tag="Rubin25",
     paper="Rubin et al. 2025, Mitigating the curse of detail: scaling arguments for feature learning and sample complexity",
     came_out=(
-        "the samples that heads and convolutional networks need grow more slowly with d than those of lazy ones, and "
-        "standard scaling needs fewer than mean field; most exponents are open at the sizes that mix here."
+        "the samples that heads and convolutional networks need grow more slowly with d than lazy theory says, and "
+        "standard scaling needs fewer than mean field; numbers of neurons in three layers and one exponent of parity are "
+        "not reproduced, and most exponents are open at the sizes that mix here."
     ),
     order=2,
     grids=(

@@ -17,8 +17,9 @@ from sweepkit.declarations.keys import FIRST_NETWORK, FIRST_SAMPLER, FIRST_TRAIN
 from sweepkit.store.columns import TYPES, column_of, is_list
 from sweepkit.store.distinct import by_columns, forget_others, hashes, holding, repeated, scan
 from sweepkit.store.files import Files
+from sweepkit.store.files.base import LOGS
 from sweepkit.store.schema import CURVES, DECLARED, HELD, NEURONS, PLAN_SCHEMA, PLANNED_FIND, SCHEMA, STATUSES
-from sweepkit.store.snapshot import LOGS, LiveFile, Snapshot, declarations, defaults
+from sweepkit.store.snapshot import LiveFile, Snapshot, declarations, defaults
 from sweepkit.store.sql import in_quotes, literal
 
 RANK = "CASE status " + " ".join(f"WHEN '{name}' THEN {i}" for i, name in enumerate(STATUSES)) + f" ELSE {len(STATUSES)} END"

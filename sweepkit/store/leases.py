@@ -17,7 +17,7 @@ from types import TracebackType
 from typing import Any, NamedTuple
 
 from sweepkit.store.files import Files, ResultsError, Unreadable, age_s
-from sweepkit.store.snapshot import LEASES
+from sweepkit.store.files.base import LEASES
 from sweepkit.store.store import Store
 
 MAX_AGE_S = 60.0

@@ -16,12 +16,9 @@ import pyarrow.parquet as pq
 from sweepkit.declarations.columns import Column, Key
 from sweepkit.store.columns import DECLARATION, read_field, wider
 from sweepkit.store.files import UNUSABLE, Entry, Files, ResultsError, Unreadable, side_by_side
-from sweepkit.store.files.base import COMPACTED, FAILED, FOLDERS, PACKS, PLANS
+from sweepkit.store.files.base import COMPACTED, FAILED, PACKS, PLANS
 from sweepkit.store.schema import BESIDE, DECLARED, PLAN_SCHEMA, PLANNED_FIND, REQUIRED, RESERVED, SCHEMA
 
-LEASES, LOGS, WEIGHTS = "leases", "logs", "weights"
-WRITTEN = (*FOLDERS, LEASES, LOGS, WEIGHTS)
-"""The folders that a sweep or a compaction writes into."""
 MOST_ROWS_A_BYTE = 1
 """The most rows per byte that a file may claim. The id of a cell takes some 10 bytes, so a small file that claims a billion rows
 is made to fill its readers' memory."""

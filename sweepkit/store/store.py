@@ -12,10 +12,10 @@ import pyarrow as pa
 from sweepkit.declarations.columns import Column
 from sweepkit.store import views
 from sweepkit.store.files import open_files
-from sweepkit.store.files.base import FAILED, PACKS, PLANS
+from sweepkit.store.files.base import FAILED, LOGS, PACKS, PLANS, WRITTEN
 from sweepkit.store.schema import PLAN_SCHEMA, PLANNED_FIND, STATUSES, parquet_bytes, table_of
 from sweepkit.store.searches import Question
-from sweepkit.store.snapshot import LOGS, WRITTEN, latest_plan, named
+from sweepkit.store.snapshot import latest_plan, named
 from sweepkit.store.weights import write_pictures
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}")

@@ -19,9 +19,9 @@ from sweepkit.store.columns import read_declaration
 from sweepkit.store.connections import Kept, kept_connection, kept_database
 from sweepkit.store.database import BEST, BEST_WEIGHTS, RANK, Opener, connect_to, rows_of
 from sweepkit.store.files import Files, open_files
-from sweepkit.store.files.base import FOLDERS
+from sweepkit.store.files.base import FOLDERS, WEIGHTS
 from sweepkit.store.schema import DECLARED
-from sweepkit.store.snapshot import WEIGHTS, FileDamaged, Snapshot, Turns, condemn, declarations, take, verify
+from sweepkit.store.snapshot import FileDamaged, Snapshot, Turns, condemn, declarations, take, verify
 
 VIEWS = {
     "cells": "one row per cell: its grid keys, measures, status and origin",

@@ -14,8 +14,9 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from sweepkit.store.files import Entry, Files, ResultsError, Unreadable, side_by_side
+from sweepkit.store.files.base import WEIGHTS
 from sweepkit.store.schema import parquet_bytes
-from sweepkit.store.snapshot import WEIGHTS, named, verify
+from sweepkit.store.snapshot import named, verify
 
 PICTURES = pa.schema({
     "kind": pa.string(), "neuron": pa.int64(), "readout": pa.float32(), "same": pa.bool_(), "rulings": pa.int64(),

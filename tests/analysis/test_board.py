@@ -7,6 +7,7 @@ import pytest
 from analysis.claims.board import MARKS, board, found_in, has_data, instances, likely_first, statements_of, strips
 from analysis.claims.chart import claims_chart
 from analysis.claims.check import load_claims
+from analysis.claims.entries import Claim
 from analysis.claims.networks_used import condition_of, kinds_of, with_networks
 from analysis.claims.papers import FIELD, OURS, PAPERS
 from analysis.claims.verdict import VERDICTS, Checked, Measured, NotMeasured
@@ -16,6 +17,7 @@ from sweepkit.store.store import Store
 from tests.store_rows import row
 
 CLAIMS = {claim.id: claim for claim in load_claims()}
+MINE = {"topic": "t", "source": "s", "says": "x", "not_measured": "no"}
 ORDER = {verdict: i for i, verdict in enumerate(VERDICTS)}
 
 
@@ -70,7 +72,7 @@ def test_instances_of_a_statement_share_a_line():
         (("needs files", "confirmed"), "confirmed"),
         (("needs files", "needs files"), "needs files"),
         (("identity", "identity"), "identity"),
-        (("identity", "contradicted"), "in part"),
+        (("identity", "contradicted"), "contradicted"),
         (("identity", "confirmed"), "confirmed"),
     ],
 )
@@ -89,6 +91,16 @@ def test_instances_are_told_apart_by_the_fewest_values():
     assert instances(every["eq3-error-{gamma}-L{L}"])["eq3-error-1-L3"] == "gamma = 1, L = 3"
     assert instances(every["identity-at-64{at}"]) == {"identity-at-64": "rate = 30", "identity-at-64-rate-1": "rate = 1"}
     assert all(len(set(instances(claims).values())) == len(claims) for claims in every.values())
+
+
+def test_values_that_go_together_keep_their_order():
+    law = {"for": [{"hard": 1, "power": -2}, {"hard": 3, "power": -1}], "says": "at {hard} as t^{power}"}
+    told = [
+        Claim.model_validate(MINE | {"id": f"a{i}", "entry": "a{hard}", "template": law["says"], "values": values})
+        for i, values in enumerate(law["for"])
+    ]
+    (one,) = statements_of(Checked(claim, "open", NotMeasured("none"), "none") for claim in told)
+    assert one.says == "at 1 and 3 as t^-2 and -1"
 
 
 def test_a_statement_in_part_says_where_on_the_board():

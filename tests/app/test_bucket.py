@@ -9,8 +9,7 @@ import app
 from analysis.data.source import state
 from analysis.sql.guarded import close_waiting, guarded_query
 from sweepkit.store.files import open_files
-from sweepkit.store.files.base import FOLDERS
-from sweepkit.store.snapshot import LOGS
+from sweepkit.store.files.base import FOLDERS, LOGS
 from tests.app.conftest import RUN_S, script_of_page
 
 

@@ -83,6 +83,8 @@ def test_where_a_study_stands():
         ("confirmed", "identity", "needs files"): "confirmed",
         ("confirmed", "open"): "confirmed as far as measured",
         ("open",): "open",
+        ("not reproduced",): "not reproduced",
+        ("not measured", "needs files"): "not measured",
         (): "not judged yet",
     }
     assert {verdicts: standing([One(verdict) for verdict in verdicts]) for verdicts in said} == said

@@ -46,11 +46,13 @@ def test_missing_directory(store: Store, command: str) -> None:
 def test_a_folder_of_something_else(store: Store, command: str) -> None:
     os.makedirs(store.results)
     assert call(store, *["status", "--json"]).exit_code == 0  # an empty one has no results yet
+    Path(store.results, ".gitkeep").touch()
+    assert call(store, *["status", "--json"]).exit_code == 0
     Path(store.results, "thesis.tex").touch()
     found = call(store, *command.split())
     assert (found.exit_code, found.stdout) == (2, "")
     assert f"{store.results} holds files, and none that a sweep has written; name it with --results" in found.stderr
-    assert os.listdir(store.results) == ["thesis.tex"]
+    assert sorted(os.listdir(store.results)) == [".gitkeep", "thesis.tex"]
 
 
 def test_unsupported_uri() -> None:

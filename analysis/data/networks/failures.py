@@ -2,7 +2,7 @@
 
 from sweepkit.console.commands import sweep_command
 from sweepkit.store.files import ResultsError, open_files
-from sweepkit.store.snapshot import LOGS
+from sweepkit.store.files.base import LOGS
 
 _MEMORY = ("outofmemory", "out of memory", "not enough memory", "memoryerror", "can't allocate")
 

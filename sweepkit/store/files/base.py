@@ -20,6 +20,9 @@ from sweepkit.console.errors import PlainError
 PACKS, FAILED, COMPACTED, PLANS = "packs", "failed", "compacted", "plans"
 FOLDERS = (PACKS, FAILED, COMPACTED, PLANS)
 """The folders of data files."""
+LEASES, LOGS, WEIGHTS = "leases", "logs", "weights"
+WRITTEN = (*FOLDERS, LEASES, LOGS, WEIGHTS)
+"""The folders that a sweep or a compaction writes into."""
 LARGE_BYTES = 8 << 20
 """From this size on, a file keeps a connection busy by itself."""
 CLOCK_S = 600.0

@@ -5,7 +5,7 @@ import re
 from pathlib import Path
 
 from sweepkit.console.words import listed, show
-from sweepkit.store.files.base import FOLDERS, PLANS, UNUSABLE, Files, NoResults, ResultsError
+from sweepkit.store.files.base import PLANS, UNUSABLE, WRITTEN, Files, NoResults, ResultsError
 from sweepkit.store.files.local import LocalFiles
 
 
@@ -17,11 +17,19 @@ def existing(results: str, named: str = "name it with --results") -> Files:
     files = open_files(results)
     if not files.exists():
         raise NoResults(f"no results directory at {files.root}: {named}, or run a sweep first")
-    if isinstance(files, LocalFiles) and (there := os.listdir(files.root)) and not set(there) & set(FOLDERS):
+    if isinstance(files, LocalFiles) and (there := _shown(files.root)) and not there & set(WRITTEN):
         below = sorted(str(plans.parent) for plans in Path(files.root).glob(f"*/{PLANS}"))  # a project, in place of its results
         instead = f"there are results in {listed(below)}: {named}" if below else f"{named}, or run a sweep first"
         raise NoResults(f"{files.root} holds files, and none that a sweep has written; {instead}")
     return files
+
+
+def _shown(folder: str) -> set[str]:
+    """Names in a folder but for hidden ones; none if it cannot be listed: what reads it says so."""
+    try:
+        return {name for name in os.listdir(folder) if not name.startswith(".")}
+    except OSError:
+        return set()
 
 
 def location(results: object) -> str:

@@ -4,10 +4,10 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from sweepkit.store.files import UNFINISHED, Entry, Files, Unreadable, age_s, side_by_side
-from sweepkit.store.files.base import FOLDERS
+from sweepkit.store.files.base import FOLDERS, LEASES, WEIGHTS
 from sweepkit.store.leases import drivers
 from sweepkit.store.searches import unread
-from sweepkit.store.snapshot import LEASES, WEIGHTS, inspect, verify
+from sweepkit.store.snapshot import inspect, verify
 from sweepkit.store.views import run
 from sweepkit.store.weights import check_pictures
 

@@ -18,9 +18,9 @@ import pyarrow.parquet as pq
 from sweepkit.declarations.columns import Key
 from sweepkit.store.database import CHOSEN, rows_of
 from sweepkit.store.files import Entry, Files, age_s, side_by_side
-from sweepkit.store.files.base import COMPACTED
+from sweepkit.store.files.base import COMPACTED, WRITTEN
 from sweepkit.store.schema import parquet_bytes
-from sweepkit.store.snapshot import COVERS, WRITTEN, LiveFile, Snapshot, Turns, condemn, inspect, named, take, verify
+from sweepkit.store.snapshot import COVERS, LiveFile, Snapshot, Turns, condemn, inspect, named, take, verify
 
 TARGET_BYTES = 128 << 20
 """Compacted files from about this size on are left alone: small enough to merge in memory, large enough to scan fast."""

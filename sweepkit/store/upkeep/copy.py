@@ -13,9 +13,9 @@ import pyarrow as pa
 
 from sweepkit.store.database import CHOSEN, connect_to, rows_of
 from sweepkit.store.files import Entry, Files, ResultsError
-from sweepkit.store.files.base import PLANS
+from sweepkit.store.files.base import PLANS, WRITTEN
 from sweepkit.store.schema import SCHEMA
-from sweepkit.store.snapshot import WRITTEN, FileDamaged, LiveFile, Snapshot, inspect, take
+from sweepkit.store.snapshot import FileDamaged, LiveFile, Snapshot, inspect, take
 from sweepkit.store.sql import literal
 from sweepkit.store.upkeep.compact import SORT_KEYS, batches, laid_end_to_end, numbers, write_compacted
 from sweepkit.store.views import again_while_files_change, run

@@ -4,8 +4,9 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from sweepkit.store.files import Files
+from sweepkit.store.files.base import WEIGHTS
 from sweepkit.store.leases import drivers
-from sweepkit.store.snapshot import WEIGHTS, take
+from sweepkit.store.snapshot import take
 from sweepkit.store.sql import literal
 from sweepkit.store.upkeep.failures import ALIKE, FIRST_LINES, ONE_REASON, in_common
 from sweepkit.store.views import fetch, never_whole

@@ -132,6 +132,11 @@ def test_an_entry_that_speaks_of_a_rival_states_its_value(claim):
     assert claim.rivals
 
 
+@named([claim for claim in CLAIMS if re.search(r"after (?:the|these|one|some|a)\b[^.,]* looked at", claim.because)])
+def test_what_was_set_after_a_look_is_marked(claim):
+    assert claim.after_look
+
+
 def test_what_was_chosen_by_the_quantity_judged_is_marked_and_stands_once_more_at_the_papers_value():
     """Rate 30 of identities that learn; without identities their rate has no effect."""
     at = {"30": set(), "1": set()}
