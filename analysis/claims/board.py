@@ -172,9 +172,13 @@ def instances(claims: Sequence[Claim]) -> dict[str, str]:
         name: [claim.values.get(name) for claim in claims] for name in dict.fromkeys(n for one in claims for n in one.values)
     }
     short = [name for name, of in values.items() if all(isinstance(v, int | float | str) and 0 < len(str(v)) < 16 for v in of)]
-    told_in = [f"{{{name}}}" for name in short]
-    ranks = {name: (of not in claims[0].entry, of not in claims[0].template) for name, of in zip(short, told_in, strict=True)}
-    short.sort(key=lambda name: ranks[name])  # what the id holds, then what the statement says
+    one = claims[0]
+
+    def rank(name: str) -> tuple[bool, ...]:
+        """What the id holds comes first, then what the statement says; numbers tell more than words."""
+        return f"{{{name}}}" not in one.entry, f"{{{name}}}" not in one.template, isinstance(values[name][0], str)
+
+    short.sort(key=rank)
     for n in range(1, len(short) + 1):
         for names in combinations(short, n):
             told = list(zip(*(values[name] for name in names), strict=True))

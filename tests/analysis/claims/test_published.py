@@ -75,6 +75,7 @@ def test_a_file_that_is_not_there_or_cannot_be_read_brings_none(results, content
 
 def test_the_evidence_brings_the_verdicts_of_the_page():
     page = (FOLDER / "docs/verdicts.md").read_text()
-    rows = re.findall(r"^\| \*\*(.+?)\*\*(?:, \*\*fitted\*\*)? \|.*?`([\w.-]+)`\) \|", page, re.MULTILINE)
+    mark, small = r"(?:, \*\*[a-z ]+\*\*)*", "(?:</?small>)?"
+    rows = re.findall(rf"^\| {small}\*\*(.+?)\*\*{mark}{small} \|.*?`([\w.-]+)`\){small} \|", page, re.MULTILINE)
     known = published(str(FOLDER / "evidence"), load_claims()).known
     assert {(one.verdict, claim_id) for claim_id, one in known.items()} == {*rows} and len(rows) > 500
