@@ -172,13 +172,13 @@ def instances(claims: Sequence[Claim]) -> dict[str, str]:
         name: [claim.values.get(name) for claim in claims] for name in dict.fromkeys(n for one in claims for n in one.values)
     }
     short = [name for name, of in values.items() if all(isinstance(v, int | float | str) and 0 < len(str(v)) < 16 for v in of)]
-    one = claims[0]
+    first = claims[0]
 
-    def rank(name: str) -> tuple[bool, ...]:
-        """What the id holds comes first, then what the statement says; numbers tell more than words."""
-        return f"{{{name}}}" not in one.entry, f"{{{name}}}" not in one.template, isinstance(values[name][0], str)
+    def place_of(name: str) -> tuple[bool, ...]:
+        """Names that the id holds come first, then those that the statement says; numbers tell more than words."""
+        return f"{{{name}}}" not in first.entry, f"{{{name}}}" not in first.template, isinstance(values[name][0], str)
 
-    short.sort(key=rank)
+    short.sort(key=place_of)
     for n in range(1, len(short) + 1):
         for names in combinations(short, n):
             told = list(zip(*(values[name] for name in names), strict=True))
