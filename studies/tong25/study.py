@@ -12,7 +12,7 @@ STUDY = Study(
     paper="Tong & Pehlevan 2025, Learning richness modulates equality reasoning in neural networks",
     came_out=(
         "rich networks learn from few symbols, at any input dimension; at gamma = 1 they err 1.4 times as often as Eq. 3 "
-        "says with 3 symbols, 1.8 times with 5 and far more with more. Lazy ones need more symbols the larger d, with an "
+        "says with 3 symbols, 1.9 times with 5, 6.6 times with 8. Lazy ones need more symbols the larger d, with an "
         "exponent near 1.1 over these d, where the bound is 2. Richer is not always better: not on PSVRT at gamma = 0.1, "
         "nor in much noise."
     ),
