@@ -3,8 +3,8 @@
 from collections import Counter
 from collections.abc import Iterable
 
-from analysis.claims.board import Statement, statements_of
-from analysis.claims.papers import FIELD, NAMES, OURS, PAPERS
+from analysis.claims.board import Statement, statements_of, title
+from analysis.claims.papers import rank
 from analysis.claims.verdict import VERDICTS, Checked
 from analysis.studies.loading import studies
 from sweepkit.console.words import counted
@@ -21,17 +21,16 @@ def summary(checked: Iterable[Checked], made: str) -> str:
     statements = statements_of(checked)
     counts = Counter((one.paper, topic, one.verdict) for one in statements for topic in ("", one.topic))
     refuted = Counter((one.paper, topic) for one in statements for topic in ("", one.topic) if _in_part_refuted(one))
-    there = {paper for paper, *_ in counts}
-    papers = dict.fromkeys([*PAPERS, *(name for name in (FIELD, OURS) if name in there), *sorted(there)])
+    papers = sorted({one.paper for one in statements}, key=lambda paper: (rank(paper), paper))
     lines = [f"| statements of | {' | '.join(VERDICTS)} |", "|---|" + "---:|" * len(VERDICTS)]
     for paper in papers:
         for topic in dict.fromkeys(topic for of, topic, _ in counts if of == paper):
-            name = topic or f"**{NAMES.get(paper) or PAPERS.get(paper, paper).split(',')[0]}**"
+            name = topic or f"**{title(paper).split(',')[0]}**"
             cells = {verdict: str(counts[paper, topic, verdict]) for verdict in VERDICTS}
             if n := refuted[paper, topic]:
                 cells["in part"] += f" ({n} ✗)"
             lines.append(f"| {name} | {' | '.join(cells.values())} |")
-    return "\n".join([*lines, "", *_came_out(there), f"{weakened(statements)} {made}"])
+    return "\n".join([*lines, "", *_came_out(papers), f"{weakened(statements)} {made}"])
 
 
 def weakened(statements: Iterable[Statement]) -> str:

@@ -30,8 +30,7 @@ HELP = (
     "Confirmed: the whole 95% interval lies where the statement expects it. In part: for some of its instances. Contradicted: "
     "all of it lies outside. Not reproduced: so it does, and our setting differs from the source's. Open: it reaches across the "
     "edge, and more seeds would decide, or there are no networks yet. Identity: nothing but a mistake in code could have it "
-    "otherwise. "
-    "Fitted: a number of ours was chosen by the quantity judged. After a look: a tolerance, level or reading was."
+    "otherwise. Fitted: a number of ours was chosen by the quantity judged. After a look: a tolerance, level or reading was."
 )
 
 
