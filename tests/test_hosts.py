@@ -139,7 +139,7 @@ def test_results_that_a_host_does_not_share_are_refused(lab):
 
 
 def test_a_host_with_other_code_is_refused(lab):
-    file = lab.hosts.folder / "worker/home/sweeps/store/store.py"
+    file = lab.hosts.folder / "worker/home/sweeps/sweepkit/store/store.py"
     text = file.read_text()
     file.write_text(text + "# not what the head has\n")
     try:

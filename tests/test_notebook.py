@@ -31,12 +31,12 @@ def test_it_runs(tmp_path):
     assert "first: 60 networks: 60 ok." in summary["data"]["text/plain"] and "<table" in summary["data"]["text/html"]
     assert any("<progress" in one.get("data", {}).get("text/html", "") for one in shown["run(grid)"])
     assert "image/png" in shown["figure"][-1]["data"]
-    chart = shown['results.plot(x="L", by="gamma", where={"d": 32})'][-1]["data"]
+    chart = shown['results.plot(x="L", by="gamma", where={"d": 32}, sweep="first")'][-1]["data"]
     assert "Eq. 3" in str(chart) and "image/png" in chart and "text/html" not in chart  # the picture needs no net
-    rich = shown['results.threshold("L", at=0.85, by=["d", "gamma"])'][-1]["data"]["text/plain"]
+    rich = shown['results.threshold("L", at=0.85, by=["d", "gamma"], sweep="first")'][-1]["data"]["text/plain"]
     assert "reached" in rich
     assert "first: 90 networks: 90 ok." in shown["run(grid.replace(d=[16, 32, 64]))"][-1]["data"]["text/plain"]
-    laws = shown['results.exponent("L", over="d", at=0.85)'][-1]["data"]["text/plain"].splitlines()
+    laws = shown['results.exponent("L", over="d", at=0.85, sweep="first")'][-1]["data"]["text/plain"].splitlines()
     [of_rich] = [line.split() for line in laws if line.split()[1:3] == ["1", "1.000000"]]
     _, _, _, exponent, low, high, n, *_ = of_rich
     assert float(low) < float(exponent) < float(high) and n == "3"

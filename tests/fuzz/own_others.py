@@ -106,9 +106,10 @@ GOOD_TASKS = {
     "the usual one": TASK,
     "labels 0 and 1": _task(_RETURNED, _RETURNED.replace("> 0", "> 0).astype(np.float32)").replace("x, x[", "x, (x[")),
 }
+SAMPLES_BY_DEFAULT = _task(_DEFAULTS, '{"base_lr": 0.1, "training": "langevin"}')
 REFUSED_TASKS = {
     "no default training": _task(_DEFAULTS, '{"base_lr": 0.1, "training": None}'),
-    "a default training that samples": _task(_DEFAULTS, '{"base_lr": 0.1, "training": "langevin"}'),
+    "a default training that samples": SAMPLES_BY_DEFAULT,
     "a validator that leaves": _task(
         "    @property", "    def model_post_init(self, _):\n        raise SystemExit(0)\n\n    @property"
     ),

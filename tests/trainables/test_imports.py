@@ -26,7 +26,7 @@ for name in sys.argv[1:]:
 sys.exit(failed)
 """
 WITH_TORCH = (
-    *(f"trainables.checking.{name}" for name in ("metric", "network", "tensors", "training")),
+    *(f"trainables.checking.{name}" for name in ("metric", "network", "optimiser", "tensors", "training")),
     *("trainables.features.images.vgg", "trainables.networks.batched_mlp", "trainables.networks.strings.batched_transformer"),
     *("trainables.networks.strings.softmax", "trainables.tensors", "trainables.training.losses"),
 )

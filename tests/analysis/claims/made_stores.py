@@ -28,6 +28,7 @@ from orchestrator.grid.planned import PlannedCell
 from orchestrator.running.worker import Provenance, common_columns, declared_of
 from sweepkit.declarations.metrics import METRICS
 from sweepkit.shipped import grid_file
+from sweepkit.stats import FEWEST_OF_LAW
 from sweepkit.store.store import Store
 from trainables.metrics import requested_metric, requested_names
 
@@ -108,6 +109,8 @@ def _possible(claim: Claim) -> tuple[float, float]:
         return np.finfo(float).tiny, np.inf  # P* is no less than 1
     if claim.measure.get("farthest"):
         return 1.0, np.inf
+    if kind == "threshold_exponent" and "minus" not in claim.measure:
+        return -_steepest(claim), _steepest(claim)
     if kind == "markov_norms" or claim.measure.get("quantity") == "likeness":
         return 0.0, 1.0
     if kind not in ("mean", "beside_theory", "at_first") or "since" in claim.measure:
@@ -116,6 +119,14 @@ def _possible(claim: Claim) -> tuple[float, float]:
     said = _with_theory(claim)["said"] if kind == "beside_theory" else pd.Series([0.0])
     low, high = (np.nan if end is None else end for end in (metric.low, metric.high))
     return float(np.nan_to_num(low - said.min(), nan=-np.inf)), float(np.nan_to_num(high - said.max(), nan=np.inf))
+
+
+def _steepest(claim: Claim) -> float:
+    """The largest exponent with which thresholds at three sizes lie within the grid's range, as `_thresholds` makes them."""
+    frame = _in_powers(networks(claim, "of"), claim)
+    x, sizes = frame[claim.measure.get("over", "L")], np.sort(frame[claim.measure.get("against", "d")].unique())
+    away = np.sort(np.abs(np.log(sizes / np.sqrt(sizes[0] * sizes[-1]))))
+    return float(np.log(x.max() / x[x > 0].min()) / 2 / away[FEWEST_OF_LAW - 1])
 
 
 def made_store(claim: Claim, value: float, folder: Path) -> str:
