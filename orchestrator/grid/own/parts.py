@@ -92,10 +92,10 @@ def own_parts(top: Mapping[str, Item], folder: Path, report: Report) -> OwnParts
             files[found.file] = None
     every = {key: [*kind.of_package(), *own[key]] for key, kind in KINDS.items()}
     tasks, networks, trainings, metrics = every.values()
-    if are_good:
-        for task in _without_default_parts(own["tasks"], networks, trainings, report):
-            tasks.remove(task)
-            are_good = False
+    # Beside a bad file nothing is said of default parts: they may be in it.
+    for task in _without_default_parts(own["tasks"], networks, trainings, report if are_good else Report()):
+        tasks.remove(task)
+        are_good = False
     return OwnParts(tuple(files), _by_name(tasks), networks, _by_name(trainings), _by_name(metrics), are_good)
 
 

@@ -124,6 +124,20 @@ def test_an_own_task_may_have_an_own_optimiser_for_its_default(refused, tmp_path
     assert said.startswith("g.yaml:1: tasks: 'task.py': task parity has the default training 'lion'; legal: adam, adamw, gd, ")
 
 
+def test_a_bad_file_is_all_that_is_told_of_where_a_tasks_default_training_may_be_in_it(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "task.py").write_text(OWN_TASK)
+    (tmp_path / "mine.py").write_text("def\n")
+    for others in ("trainings: [mine.py]", "metrics: [mine.py]"):
+        (tmp_path / "g.yaml").write_text(
+            f"tasks: [task.py]\n{others}\ngrids: [{{task: parity, d: 6, width: 3, gamma: 1, seed: 0}}]\n"
+        )
+        with pytest.raises(GridError) as caught:
+            load_grid("g.yaml")
+        [said] = str(caught.value).splitlines()
+        assert said.startswith("mine.py:1: ")
+
+
 def test_an_optimiser_that_refuses_its_keys_by_an_error_of_another_kind_is_named(refused):
     broken = OPTIMISER.replace("    def start(", "    def check(self, cell):\n        1 / 0\n\n    def start(")
     assert "training lion with task same_different fails for L = 4, d = 4" in refused(broken)
