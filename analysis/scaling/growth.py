@@ -58,7 +58,7 @@ def growth(found: Points, question: Question, width: int, height: int) -> Thresh
     by = groups[0] if groups and groups[0] not in numbers else None
     setting = setting_for(found, [key for key in (over, against, by) if key])
     rows = thresholds(setting.frame, level, over, question.falling, found.declared)
-    if rows.empty or rows[against].nunique() < FEWEST_OF_LAW:
+    if rows.empty or against not in rows or rows[against].nunique() < FEWEST_OF_LAW:
         return None
     laws = fitted(rows, over, against, by)
     told = [key for key in dict.fromkeys([by, *(["gamma"] if by == "gamma_label" else []), against]) if key and key in rows]

@@ -45,6 +45,21 @@ def test_the_report_tells_thresholds_and_laws_of_what_was_asked(store):
     assert [law.split(" (")[0] for law in found.exponents] == ["gamma = lazy: L* ~ d^1.00", "gamma = 1: L* ~ d^0.00"]
 
 
+def test_networks_without_the_parameter_of_the_law_have_thresholds_and_no_law(tmp_path):
+    store = Store(str(tmp_path))
+    store.prepare()
+    kinds = [*((d, d, LADDER[::2]) for d in (8, 16, 32)), (64, None, LADDER)]
+    rows = [
+        row(f"{width}-{d}-{L}-{seed}".ljust(20, "0"), task="bars", L=L, d=d, width=width, seed=seed,
+            best_test_acc=accuracy(L, 16, "lazy") + 0.002 * seed)
+        for width, d, sizes in kinds for L in sizes for seed in (-1, 0, 1)
+    ]  # fmt: skip
+    store.commit("p", rows)
+    store.write_plan("asked", [one["cell_id"] for one in rows], whole=True, asked={one["cell_id"]: OF_L for one in rows})
+    (found,) = searched(store.results, Selection("asked"))
+    assert len(found.rows) == 4 and found.chart is None
+
+
 def test_of_a_grid_that_asked_for_none_there_are_none(store):
     assert searched(store.results, Selection("grid")) == []
 
