@@ -64,6 +64,17 @@ def test_every_claim_has_a_verdict_and_those_without_data_are_folded(html):
     assert f"{folded.count('<li ')} claims of the papers have no data here" in folded
 
 
+def test_a_statement_stands_above_its_instances_with_where_it_holds(html):
+    heads = html.split('<tr class="statement">')[1:]
+    assert heads
+    for head in heads:
+        row, after = head.split("</tr>", 1)
+        n, first = int(re.search(r"; (\d+) instances</span>", row)[1]), after.split('<tr class="statement">')[0]
+        assert n > 1 and first.lstrip().startswith('<tr id="claim-') and first.count('<tr id="claim-') >= n
+        assert ("in part" in row.split("</td>")[0]) <= ("confirmed at " in row)
+    assert re.search(r", \d+% of the tolerance away", html)
+
+
 def test_own_results_come_first(html):
     own, papers = html.index('<section id="sweep-measured">'), html.index('<h2 id="claims">')
     assert own < html.index("<svg") < papers
