@@ -9,7 +9,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 from analysis.asked_chart import selected
-from analysis.claims.board import instances, statements_of
+from analysis.claims.board import instances
 from analysis.claims.check import advice
 from analysis.claims.papers import PAPERS
 from analysis.claims.verdict import Checked, Measured, distance, marks
@@ -69,7 +69,7 @@ def environment(results: str) -> Environment:
     found.filters |= {
         "command": command,
         "number": _number, "with_interval": with_interval, "advice": lambda one: advice(one, results), "marks": marks,
-        "statements": statements_of, "instances": lambda of: instances([one.claim for one in of.claims]), "distance": _distance,
+        "instances": lambda of: instances([one.claim for one in of.claims]), "distance": _distance,
         "code": lambda text: Markup(as_html(text)),
         "duration": duration, "origins": described_origins, "commit": brief, "anchor": _anchor,
     }  # fmt: skip

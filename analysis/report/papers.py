@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
-from analysis.claims.board import statements_of
+from analysis.claims.board import Statement, statements_of
 from analysis.claims.check import load_claims, unmeasured
 from analysis.claims.networks_used import NONE_HERE, with_networks
 from analysis.claims.verdict import VERDICTS, Checked, Measured, Verdict
@@ -18,9 +18,9 @@ from sweepkit.console.words import in_a_line
 
 
 class Claims(NamedTuple):
-    """The claims of a report: by topic those with data, and those without."""
+    """The claims of a report: by topic the statements with data, and the claims of those without."""
 
-    by_topic: dict[str, list[Checked]]
+    by_topic: dict[str, list[Statement]]
     counts: dict[Verdict, int]
     """Verdicts on statements with data that rest on networks."""
     simulated: dict[Verdict, int]
@@ -58,9 +58,9 @@ def claims(results: str, sweeps: Sequence[str] | None, study: str | None = None)
     shown = [of for of in statements_of(found) if any(isinstance(one.measured, Measured) for one in of.claims)]
     with_data = [one for of in shown for one in of.claims]
     ids = {one.claim.id for one in with_data}
-    topics = list(dict.fromkeys(one.claim.topic for one in with_data))
+    topics = dict.fromkeys(of.topic for of in shown)
     return Claims(
-        {topic: [one for one in with_data if one.claim.topic == topic] for topic in topics},
+        {topic: [of for of in shown if of.topic == topic] for topic in topics},
         _counts(one for one in with_data if one.claim.grid is not None),
         _counts(one for one in with_data if one.claim.grid is None),
         [one for one in found if one.claim.id not in ids],
