@@ -9,7 +9,7 @@ from sweepkit.studies.tong25.theory.rich import test_accuracy as eq3
 from sweepkit.store.store import Store
 from tests.store_rows import row
 
-SEEDS = 4
+SEEDS = 6
 SPREAD = 0.004
 """Standard deviation over seeds."""
 LAZY_EXPONENT = 1.5

@@ -23,6 +23,7 @@ from sweepkit.console.words import listed, nearest
 from sweepkit.console.yaml_lines import read_yaml
 from sweepkit.declarations.metrics import METRICS
 from sweepkit.shipped import grid_file, grid_path
+from sweepkit.stats import Interval, after_looks
 from sweepkit.store.views import declared
 from sweepkit.studies import StudyError, folders, leave_out
 
@@ -109,8 +110,18 @@ def _checked(results: str, claim: Claim) -> Checked:
         found: Measured | NotMeasured = KINDS[arguments.pop("kind")](results, **arguments)
     if isinstance(found, NotMeasured):
         return unmeasured(claim, found.why)
+    interval = after_looks(of_networks(found.interval, used.seeds), claim.looks)
+    added = f"; at {1 - 0.05 / claim.looks:.1%}, as seeds were added until it was decided" if claim.looks > 1 else ""
+    found = found._replace(interval=interval, what=found.what + added)
     verdict, why = verdict_on(claim, claim.expected, found.interval)
-    return Checked(claim, verdict, found, why, sweeps_with(results, used))
+    return Checked(claim, verdict, found, why, sweeps_with(results, used.ids))
+
+
+def of_networks(interval: Interval, seeds: Collection[int]) -> Interval:
+    """The interval with n the number of networks that it rests on: of one setting, where it is a fit's through many; and no more
+    than its values. An interval of no networks stays as it is."""
+    counted = [interval.n] if interval.counts == "values" else []
+    return interval._replace(n=min([*seeds, *counted])) if seeds else interval
 
 
 def unmeasured(claim: Claim, why: str = "") -> Checked:
@@ -195,7 +206,7 @@ def _row(one: Checked) -> dict[str, Any]:
         "verdict": one.verdict,
         "measured": interval.value if interval else None, "low": interval.low if interval else None,
         "high": interval.high if interval else None, "n": interval.n if interval else 0,
-        "expected": str(claim.expected or ""), "distance": distance(claim, interval) if interval else None,
+        "expected": str(claim.expected or ""), "distance": distance(one),
         "because": claim.because, "of": one.measured.what if isinstance(one.measured, Measured) else "", "why": one.why,
         "grid": claim.grid or ("" if claim.not_measured else "simulated here"),
         "identity": claim.identity, "fitted": claim.fitted, "after_look": claim.after_look, "note": claim.note,

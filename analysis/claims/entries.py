@@ -92,6 +92,9 @@ class Claim(Frozen):
     """A number of ours that was chosen by the quantity judged, and among which values. It marks the verdict as *fitted*."""
     after_look: str = ""
     """Parts of the entry (tolerance, level, reading) that were set after a look at the networks. They mark the verdict."""
+    looks: int = Field(default=1, ge=1)
+    """At how many numbers of seeds the verdict was taken, if seeds were added until it was decided: its interval is at
+    1 - 0.05/looks."""
     other_setting: str = ""
     """A difference of our setting from the source's that may be why: *not reproduced* stands in place of *contradicted*."""
     not_measured: str = ""

@@ -26,13 +26,22 @@ Where = Mapping[str, Any]
 """Conditions on networks: a value, a list or a range {at_least, at_most} for each key."""
 
 
-_USED: ContextVar[set[str] | None] = ContextVar("_USED", default=None)
+class Used(NamedTuple):
+    """The networks that a measurement rests on."""
+
+    ids: set[str]
+    """Their ids."""
+    seeds: list[int]
+    """The number of networks that differ in nothing but their seeds, the median over points, for each choice of networks."""
+
+
+_USED: ContextVar[Used | None] = ContextVar("_USED", default=None)
 
 
 @contextmanager
-def noting_networks() -> Iterator[set[str]]:
-    """Yield a set that gets the ids of all networks that are measured meanwhile."""
-    used: set[str] = set()
+def noting_networks() -> Iterator[Used]:
+    """Yield what the measurements made meanwhile rest on; it is filled as they choose their networks."""
+    used = Used(set(), [])
     token = _USED.set(used)
     try:
         yield used
@@ -229,10 +238,12 @@ def _one_setting(
     setting = one_setting(frame, keys, axes, paper | dict(prefer or {}), known)
     told = [key for key in captioned(unusual(setting.values, known), known) if key not in fixed]
     parts = [described({key: setting.values[key] for key in told if key not in paper})]
-    if (used := _USED.get()) is not None:
-        used.update(setting.frame["cell_id"])
     unmixed = _unmixed(results, setting.frame)
     judged = setting.frame[~setting.frame["cell_id"].isin(unmixed)]
+    if (used := _USED.get()) is not None:
+        used.ids.update(setting.frame["cell_id"])
+        if len(judged):
+            used.seeds.append(_seeds_at_a_point(judged))
     parts += [f"{spoken(key)} = {_range(judged[key])}" for key in varying(judged, axes)]
     parts += [
         f"{spoken(key)} = {setting.values[key]} where the paper has {paper[key]}"
@@ -243,6 +254,14 @@ def _one_setting(
     what = "; ".join(filter(None, [title, ", ".join(filter(None, parts))]))
     again = _again(setting.frame, known, longer=2 * len(unmixed) > len(setting.frame))
     return Networks(setting.frame, what, again, unmixed, known)
+
+
+def _seeds_at_a_point(frame: pd.DataFrame) -> int:
+    """The median number of networks that differ in their seeds alone. Of points along a threshold, few lie where it is decided:
+    the least number would be that of the farthest one."""
+    own = ("cell_id", "seed", "data_seed", "value", "n")
+    keys = [key for key in frame if key not in own and frame[key].nunique(dropna=False) > 1]
+    return int(frame.groupby(keys, dropna=False).size().median()) if keys else len(frame)
 
 
 def _unmixed(results: str, frame: pd.DataFrame) -> frozenset[str]:

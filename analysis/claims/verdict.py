@@ -10,7 +10,7 @@ from typing import Literal, NamedTuple, get_args
 import numpy as np
 
 from analysis.claims.entries import Claim, Expected
-from sweepkit.stats import Interval
+from sweepkit.stats import LEAST_APART, Interval, least_equal
 
 Verdict = Literal[
     "confirmed", "in part", "contradicted", "not reproduced", "open", "needs files", "formulas lost", "not measured", "identity"
@@ -22,6 +22,10 @@ JUDGES = (
     "sweepkit/declarations", "sweepkit/stats", "sweepkit/store", "sweepkit/strings",
 )  # fmt: skip
 """Rooms of the core whose code a verdict depends on, besides the networks and its study."""
+
+
+LEAST_NETWORKS = 6
+"""The fewest networks that decide a claim: t intervals of 3 cover 79% where networks learn or do not."""
 
 
 class Again(NamedTuple):
@@ -70,23 +74,44 @@ def verdict_on(claim: Claim, expected: Expected, interval: Interval) -> tuple[Ve
     verdict, why = judge(expected, interval)
     if verdict == "confirmed" and claim.identity:
         return "identity", f"as it must be: {claim.identity}"
+    if few := too_few(interval):
+        return "open", few
+    why = "; ".join(filter(None, (why, _of_spread(interval))))
     if verdict == "contradicted" and claim.other_setting:
         return "not reproduced", f"{why}; our setting differs: {claim.other_setting}"
     return verdict, why
 
 
-def distance(claim: Claim, interval: Interval) -> float | None:
+def too_few(interval: Interval) -> str:
+    """Why the networks are too few for a verdict; empty where they are not."""
+    if interval.n < LEAST_NETWORKS:
+        return f"{interval.n} of the {LEAST_NETWORKS} networks that a verdict takes"
+    if interval.spread == "equal" and interval.n < LEAST_APART:
+        return f"{interval.n} of the {LEAST_APART} networks that a verdict takes where all values are equal"
+    return ""
+
+
+def _of_spread(interval: Interval) -> str:
+    """Words that the spread of the values adds to a verdict."""
+    if interval.spread == "equal":
+        return f"all {interval.n} values are equal, so that at most {least_equal(interval.n):.0%} of networks have others"
+    if interval.spread == "two groups" and interval.n < LEAST_APART:
+        return f"the values fall into two groups, whose shares {interval.n} networks do not tell: the interval holds them all"
+    return ""
+
+
+def distance(one: Checked) -> float | None:
     """The distance of the value from the one stated, as a share of the tolerance on that side.
 
-    None where only a bound is stated, or where the tolerance on that side has no end.
+    None without a value, where only a bound is stated, or where the tolerance on that side has no end.
     """
-    expected = claim.expected
-    stated = expected.equal if expected and claim.law is None else claim.law
-    if expected is None or stated is None:
+    expected = one.claim.expected
+    stated = expected.equal if expected and one.claim.law is None else one.claim.law
+    if expected is None or stated is None or not isinstance(one.measured, Measured):
         return None
-    low, high = expected.region
-    room = high - stated if interval.value > stated else stated - low
-    return abs(interval.value - stated) / room if np.isfinite(room) and room > 0 else None
+    (low, high), value = expected.region, one.measured.interval.value
+    room = high - stated if value > stated else stated - low
+    return abs(value - stated) / room if np.isfinite(room) and room > 0 else None
 
 
 def judge(expected: Expected, interval: Interval) -> tuple[Verdict, str]:

@@ -40,7 +40,7 @@ class Remembered(NamedTuple):
 
 def said(claim: Claim) -> str:
     """A text that changes with the claim's statement, measure or bounds."""
-    judged = (claim.expected, claim.law, claim.identity, claim.other_setting, claim.needs)
+    judged = (claim.expected, claim.law, claim.identity, claim.other_setting, claim.needs, claim.looks)
     return repr((claim.id, claim.says, claim.measure, *judged, claim.not_measured, claim.formulas_lost))
 
 

@@ -12,7 +12,7 @@ from analysis.asked_chart import selected
 from analysis.claims.board import instances
 from analysis.claims.check import advice
 from analysis.claims.papers import PAPERS
-from analysis.claims.verdict import Checked, Measured, distance, marks
+from analysis.claims.verdict import distance, marks
 from analysis.data.progress.coverage import progress, reasons
 from analysis.data.source import existing
 from analysis.overlays.overlays import Compute
@@ -69,15 +69,11 @@ def environment(results: str) -> Environment:
     found.filters |= {
         "command": command,
         "number": _number, "with_interval": with_interval, "advice": lambda one: advice(one, results), "marks": marks,
-        "instances": lambda of: instances([one.claim for one in of.claims]), "distance": _distance,
+        "instances": lambda of: instances([one.claim for one in of.claims]), "distance": distance,
         "code": lambda text: Markup(as_html(text)),
         "duration": duration, "origins": described_origins, "commit": brief, "anchor": _anchor,
     }  # fmt: skip
     return found
-
-
-def _distance(one: Checked) -> float | None:
-    return distance(one.claim, one.measured.interval) if isinstance(one.measured, Measured) else None
 
 
 def _number(value: float | None) -> str:

@@ -14,7 +14,7 @@ from analysis.verdicts.summary import MARKER, summary
 from sweepkit import FOLDER
 from sweepkit.console.cache import digest
 from sweepkit.console.escaping import escaped
-from sweepkit.stats.rounding import in_digits
+from sweepkit.stats.rounding import with_bounds
 from sweepkit.store.provenance import brief, code_of
 from sweepkit.store.views import fetch
 
@@ -29,11 +29,12 @@ A statement is one entry of a file of claims, `studies/*/claims.yaml`, which has
 for the values that it is tested at, stand below it. **Confirmed**: for each instance the whole 95% interval lies where the
 statement expects it. **In part**: for some; the row says where. **Contradicted**: all of the interval lies outside, for some
 instance, and none is confirmed. **Not reproduced**: so it does, and our setting differs from the source's in a way that may
-be why. **Open**: it reaches across the edge, or there is none; the command trains what may decide. **Needs files**: networks
-take files that only you can supply. **Formulas lost**: the text that we have lacks the formula. **Not measured**: nothing
-here decides it, for the reason given. **Identity**: nothing but a mistake in code could have it otherwise; it counts as no
-confirmation. Marks: **fitted**, a number of ours was chosen by the quantity judged; **after a look**, a tolerance, level or
-reading was. *Of tolerance* is the distance from the stated value.
+be why. **Open**: it reaches across the edge, there is none, or it rests on fewer than 6 networks (10 where all accuracies are
+equal); the command trains what may decide. *n* counts the networks, those of one setting where there are several. **Needs
+files**: networks take files that only you can supply. **Formulas lost**: the text that we have lacks the formula. **Not
+measured**: nothing here decides it, for the reason given. **Identity**: nothing but a mistake in code could have it
+otherwise; it counts as no confirmation. Marks: **fitted**, a number of ours was chosen by the quantity judged; **after a
+look**, a tolerance, level or reading was. *Of tolerance* is the distance from the stated value.
 """
 
 _COLUMNS = {
@@ -102,7 +103,7 @@ def _of_claim(one: Checked, words: str, trained_into: str, above: Sequence[str] 
     source = "" if small else f"{escaped(claim.source.removeprefix(f'[{claim.paper}] '))}; "
     told = "<br>".join([*_told(one, trained_into), *(remark for remark in _remarks(one) if remark not in (above or ()))])
     cells = [_verdict(one.verdict, [*marks(claim)]), f"{escaped(words)} ({source}`{claim.id}`)", told]
-    off = distance(claim, measured.interval) if isinstance(measured, Measured) else None
+    off = distance(one)
     n = str(measured.interval.n) if isinstance(measured, Measured) else ""
     cells += [escaped(str(claim.expected or "")), "" if off is None else f"{off:.0%}", n]
     return _row(*(f"<small>{cell}</small>" if small and cell else cell for cell in cells))
@@ -116,7 +117,7 @@ def _told(one: Checked, trained_into: str) -> list[str]:
     """The value with its interval and what it is of; else the reason that there is none. What may decide an open claim."""
     parts = []
     if isinstance(one.measured, Measured):
-        parts.append(f"{in_digits(*one.measured.interval[:3])}: {escaped(one.measured.what)}")
+        parts.append(f"{with_bounds(one.measured.interval)}: {escaped(one.measured.what)}")
     if not isinstance(one.measured, Measured) or one.verdict in ("open", "not reproduced"):
         parts.append(escaped(one.why))
     # The last command is the longest, at the paper's length.

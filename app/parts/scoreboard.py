@@ -131,7 +131,7 @@ def details(one: Checked, commands: Sequence[str]) -> list[str]:
     if isinstance(one.measured, Measured):
         found.append(f"Measured: <b>{escape(with_interval(one.measured.interval))}</b>. {as_html(one.measured.what)}.")
     if claim.expected is not None:
-        off = distance(claim, one.measured.interval) if isinstance(one.measured, Measured) else None
+        off = distance(one)
         share = "" if off is None else f" The value lies {off:.0%} of the tolerance away."
         found.append(f"Expected: <b>{escape(str(claim.expected))}</b>. {as_html(claim.because)}{share}")
     found.append(f"<b>{one.verdict.capitalize()}</b>: {as_html(one.why.removesuffix('.'))}.")

@@ -82,7 +82,7 @@ def threshold_beside_bound(
     value = float(np.exp(np.log(times["threshold"]).mean()))
     # A d without an interval leaves all of them without one.
     low, high = float(times["low"].min(skipna=False)), float(times["high"].max(skipna=False))
-    interval = Interval(value, low, high, len(times), "least to greatest end of the intervals at each d")
+    interval = Interval(value, low, high, len(times), "least to greatest end of the intervals at each d", "thresholds")
     each = ", ".join(f"{t:.2f} at d = {d:g}" for t, d in zip(times["threshold"], table["d"], strict=True))
     return Measured(interval, f"ratio, P* over kappa t/(1 - {level:g}): {each}; {found.what}", found.again)
 
@@ -105,8 +105,9 @@ def specialised_beside_bound(
         return NotMeasured(f"neurons specialise in all networks of fewer than {FEWEST_OF_LAW} widths; {found.what}")
     # Networks of one seed share teacher and training set, whatever their width: only seeds are independent.
     logs = (frame["value"] / frame["width"].map(of_width["bound"])).map(np.log).groupby(frame["seed"]).mean()
-    value, low, high = np.exp(mean_interval(logs)[:3])
-    interval = Interval(float(value), float(low), float(high), len(logs), "t over seeds, of logarithms")
+    mean = mean_interval(logs)
+    value, low, high = (float(np.exp(end)) for end in mean[:3])
+    interval = mean._replace(value=value, low=low, high=high, method="t over seeds, of logarithms")
     return Measured(
         interval,
         f"ratio of neurons to those of the bound: {_each(of_width['value'], of_width['bound'], 'N')}; {found.what}",
@@ -184,8 +185,9 @@ def magnitude_beside_one_neuron(
         said = [specialised(*map(float, size)).magnitude for size in sizes.to_numpy()]
     except ValueError as error:
         return NotMeasured(str(error))
-    value, low, high, n, *_ = linear_fit(np.log(frame["width"].to_numpy(float)), np.log(frame["value"])).slope
+    slope = linear_fit(np.log(frame["width"].to_numpy(float)), np.log(frame["value"])).slope
+    value, low, high = slope[:3]
     theory = linear_fit(np.log(sizes["width"].to_numpy(float)), np.log(said)).slope.value
-    interval = Interval(value - theory, low - theory, high - theory, n, "t over networks")
+    interval = slope._replace(value=value - theory, low=low - theory, high=high - theory)
     what = f"|mu| ~ N^b, b = {value:.3f} ({low:.3f} to {high:.3f}) minus one neuron's {theory:.3f}; {found.what}"
     return Measured(interval, what, found.again)

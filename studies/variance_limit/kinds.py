@@ -49,12 +49,13 @@ def onset_ratio(
             return one
     assert isinstance(law, Onset) and isinstance(other, Onset)
     both = law.draws.columns.intersection(other.draws.columns)
-    if both.empty:
-        return NotMeasured(f"no width has both P* within the P tried; {found.what}")
+    if len(both) < 2:
+        there = f"width {both[0]:g} alone" if len(both) else "no width"
+        return NotMeasured(f"{there} has both P* within the P tried; {found.what}")
     drawn = np.exp((np.log(law.draws[both]) - np.log(other.draws[both])).mean(axis=1).to_numpy(float))
     low, high = np.quantile(drawn[1:], [0.025, 0.975])
     told = ", ".join(f"{law.draws[size][0]:.3g} over {other.draws[size][0]:.3g} at width {size:g}" for size in both)
-    interval = Interval(float(drawn[0]), float(low), float(high), len(both), "bootstrap")
+    interval = Interval(float(drawn[0]), float(low), float(high), len(both), "bootstrap", "widths")
     return Measured(interval, f"ratio of P*, {told}; {found.what}", found.again)
 
 

@@ -17,10 +17,13 @@ from sweepkit.stats.fits import (
 )
 from sweepkit.stats.intervals import (
     FEW,
+    LEAST_APART,
     LEAST_MEDIAN,
     Interval,
+    after_looks,
     bootstrap_interval,
     jackknife_interval,
+    least_equal,
     mean_interval,
     mean_intervals,
     median_interval,
@@ -32,6 +35,7 @@ from sweepkit.stats.thresholds import Threshold, clear_rise, threshold, threshol
 __all__ = [
     "FEW",
     "FEWEST_OF_LAW",
+    "LEAST_APART",
     "LEAST_MEDIAN",
     "BestExponent",
     "Collapse",
@@ -41,6 +45,7 @@ __all__ = [
     "PowerLaw",
     "Threshold",
     "ThresholdExponent",
+    "after_looks",
     "best_exponent",
     "bootstrap_interval",
     "by_decades",
@@ -48,6 +53,7 @@ __all__ = [
     "collapse",
     "exponent_of_thresholds",
     "jackknife_interval",
+    "least_equal",
     "linear_fit",
     "local_slopes",
     "mean_interval",

@@ -112,7 +112,7 @@ def best_exponent(
     fine = np.linspace(max(bounds[0], found[1:].min() - step), min(bounds[1], found[1:].max() + step), GRID)
     low, high = np.quantile(_minima(points, y[:, 1:], fine), [0.5 - level / 2, 0.5 + level / 2])
     best = points.comparison(value)
-    exponent = Interval(value, float(low), float(high), len(curves), "parametric bootstrap")
+    exponent = Interval(value, float(low), float(high), len(curves), "parametric bootstrap", "curves")
     return BestExponent(exponent, best.quality(points.y), best.n, len(points.y))
 
 

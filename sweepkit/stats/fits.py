@@ -224,7 +224,7 @@ def exponent_of_thresholds(
     slopes = _slopes(np.log(xs), drawn, errors**-2)
     tails = [0.5 - level / 2, 0.5 + level / 2]
     low, high = np.quantile(slopes, tails) if len(slopes) else (np.nan, np.nan)
-    exponent = Interval(law.exponent.value, float(low), float(high), len(used), "thresholds resampled")
+    exponent = Interval(law.exponent.value, float(low), float(high), len(used), "thresholds resampled", "thresholds")
     return ThresholdExponent(exponent, law, misfit, len(used), *censored)
 
 
@@ -338,9 +338,9 @@ def _with_offset(x: Floats, y: Floats, errors: Floats, middle: float, level: flo
 
 def _interval(value: float, variance: float, n: int, n_parameters: int, level: float) -> Interval:
     if n == n_parameters:
-        return Interval(value, np.nan, np.nan, n, "too few points")
+        return Interval(value, np.nan, np.nan, n, "too few points", "points")
     half = float(stdtrit(n - n_parameters, 0.5 + level / 2) * np.sqrt(variance))
-    return Interval(value, value - half, value + half, n, "Student t")
+    return Interval(value, value - half, value + half, n, "Student t", "points")
 
 
 def _half_width(gradient: Floats, covariance: Floats, n: int, level: float) -> Floats:

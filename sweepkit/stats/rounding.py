@@ -20,6 +20,11 @@ def in_digits(value: float, low: float, high: float) -> str:
     return shown if np.isnan(low) else f"{shown} ({least} to {most})"
 
 
+def with_bounds(found: Interval) -> str:
+    """`0.888 (0.880 to 0.896)`: the value with its interval; `0.5, exact` where nothing in it is drawn."""
+    return f"{found.value:.6g}, exact" if found.spread == "exact" else in_digits(found.value, found.low, found.high)
+
+
 def with_interval(found: Interval) -> str:
     """`0.888 (0.880 to 0.896), n = 6`: the value with its interval, and the number of values."""
-    return f"{in_digits(found.value, found.low, found.high)}, n = {found.n}"
+    return f"{with_bounds(found)}, n = {found.n}"

@@ -30,7 +30,7 @@ class Threshold:
     low: float
     high: float
     n_seeds: int
-    """The number of seeds at the x that has fewest."""
+    """The fewest seeds at one of the x that decide: from the one below the interval to the one above it."""
     reached: Reached
     level: float
     x_low: float
@@ -188,7 +188,10 @@ def threshold_of_means(
         draws = _crossings(xs, means + errors * deviations, n, level, log_x, increasing)
         tails = [0.5 - confidence / 2, 0.5 + confidence / 2]
         low, high = (float(q) for q in np.quantile(draws, tails, method="inverted_cdf"))  # interpolating gives inf - inf
-    return Threshold(value, low, high, int(n.min()), reached, level, float(xs[0]), float(xs[-1]), confidence, draws)
+    ends = (low, high) if np.isfinite([low, high]).all() else (value, value)
+    first, last = max(0, int(np.searchsorted(xs, min(ends))) - 1), int(np.searchsorted(xs, max(ends)))
+    n_seeds = int(n[min(first, len(n) - 1) : last + 1].min()) if n.min() > 1 else 1
+    return Threshold(value, low, high, n_seeds, reached, level, float(xs[0]), float(xs[-1]), confidence, draws)
 
 
 def _order(x: Floats, log_x: bool) -> NDArray[np.intp]:

@@ -12,15 +12,15 @@ from sweepkit.studies.tong25.pictured import likeness
 from sweepkit.studies.tong25.theory.rich import test_accuracy as eq3
 
 from analysis.claims.chart import claims_chart
-from analysis.claims.check import advice, check, claims_frame, load_claims
+from analysis.claims.check import advice, check, claims_frame, load_claims, of_networks
 from analysis.claims.entries import Claim, Expected
 from analysis.claims.kinds import KINDS
 from analysis.claims.papers import ELSEWHERE, FIELD, OURS, PAPERS, place, rank
-from analysis.claims.verdict import Measured, NotMeasured, distance, judge, verdict_on
+from analysis.claims.verdict import Checked, Measured, NotMeasured, distance, judge, verdict_on
 from analysis.data.networks.pictures import Pictures
 from analysis.overlays.registry import THEORIES
 from sweepkit.shipped import grid_file
-from sweepkit.stats import Interval
+from sweepkit.stats import Interval, linear_fit, mean_interval
 from sweepkit.store.store import Store
 from tests.measured_store import LAZY_EXPONENT
 from tests.pictured_store import pictured_store
@@ -221,6 +221,33 @@ def test_what_an_entry_says_of_itself_is_in_its_verdict(interval, more, verdict)
 
 
 @pytest.mark.parametrize(
+    ("n", "spread", "verdict", "words"),
+    [
+        (6, "", "confirmed", "lies within"),
+        (5, "", "open", "5 of the 6 networks"),
+        (9, "equal", "open", "9 of the 10 networks that a verdict takes where all values are equal"),
+        (10, "equal", "confirmed", "at most 26% of networks have others"),
+        (6, "exact", "confirmed", "lies within"),
+        (6, "two groups", "confirmed", "two groups"),
+    ],
+)
+def test_a_verdict_takes_six_networks_and_ten_where_they_tie(n, spread, verdict, words):
+    claim = stated({"equal": 1, "within": 0.1})
+    found, why = verdict_on(claim, claim.expected, Interval(1.0, 0.95, 1.05, n, spread=spread))
+    assert found == verdict and words in why
+    of_identity = stated({"equal": 1, "within": 0.1}, identity="it is so")
+    assert verdict_on(of_identity, claim.expected, Interval(1.0, 1.0, 1.0, n, spread=spread))[0] == "identity"
+
+
+def test_n_counts_the_networks_of_a_setting_and_no_points():
+    """A line through 35 networks of 5 seeds at 7 widths rests on 5; a mean of 4 of them on 4."""
+    line = linear_fit(np.repeat(np.arange(1.0, 8), 5), np.random.default_rng(0).random(35)).slope
+    assert line.n == 35 and of_networks(line, [5]).n == 5
+    assert of_networks(mean_interval([1.0, 2, 3, 5]), [5]).n == 4
+    assert of_networks(mean_interval([1.0, 2, 3, 5]), []).n == 4
+
+
+@pytest.mark.parametrize(
     ("expected", "more", "value", "share"),
     [
         ({"equal": 1, "within": 0.1}, {}, 1.05, 0.5),
@@ -232,7 +259,7 @@ def test_what_an_entry_says_of_itself_is_in_its_verdict(interval, more, verdict)
     ],
 )
 def test_the_distance_is_a_share_of_the_tolerance_on_its_side(expected, more, value, share):
-    found = distance(stated(expected, **more), Interval(value, value, value, 6))
+    found = distance(Checked(stated(expected, **more), "open", Measured(Interval(value, value, value, 6), ""), ""))
     assert found is None if share is None else found == pytest.approx(share)
 
 
@@ -298,14 +325,14 @@ def test_a_threshold_missing_within_the_range_leaves_no_exponent(measured):
 
 def test_mean(measured):
     found = KINDS["mean"](measured, measure="best_test_acc", of=RICH | {"L": 3, "d": 128})
-    assert found.interval.value == pytest.approx(float(eq3(3)), abs=0.01) and found.interval.n == 4
+    assert found.interval.value == pytest.approx(float(eq3(3)), abs=0.01) and found.interval.n == 6
     assert isinstance(KINDS["mean"](measured, measure="best_test_acc", of=RICH | {"L": 99}), NotMeasured)
     assert isinstance(KINDS["mean"](measured, measure="best_test_acc", of={"no_such_key": 1}), NotMeasured)
 
 
 def test_slope_of_what_does_not_depend_on_d(measured):
     found = KINDS["slope"](measured, measure="best_test_acc", of=RICH | {"L": 3}, over="d")
-    assert found.interval.n == 12 and found.interval.low < 0.001 and found.interval.high > -0.001
+    assert found.interval.n == 18 and found.interval.low < 0.001 and found.interval.high > -0.001
 
 
 def test_exponent_of_the_activation_change(measured):
@@ -398,7 +425,7 @@ def test_weights_of_the_extremes_are_compared_between_networks_that_share_the_se
 
 def test_difference_is_of_pairs_that_share_their_data(measured):
     found = KINDS["difference"](measured, measure="best_test_acc", of=RICH | {"d": 64}, a={"gamma": 1}, b={"gamma": 1})
-    assert found.interval.value == 0 and found.interval.n == 20
+    assert found.interval.value == 0 and found.interval.n == 30
     with pytest.raises(ValueError, match="sides that differ"):
         KINDS["difference"](measured, measure="best_test_acc", of=RICH, a={}, b={"gamma": 1})
 

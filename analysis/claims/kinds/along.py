@@ -41,7 +41,10 @@ def steps_ratio(results: str, when: Bounds, before: Bounds, of: Where, prefer: W
         return NotMeasured(counted(found, first))
     # Both happen somewhere between two evaluations: ratios that are equal are known to no more than that.
     between = np.hypot(first["gap"] / first["step"], first["gap before"] / first["step before"]).mean() / 12**0.5
-    mean = mean_interval(np.log(first["step"] / first["step before"]), sd_of_ties=float(between))
+    logs = np.log(first["step"] / first["step before"])
+    mean = mean_interval(logs, sd_of_ties=float(between))
+    if np.ptp(logs) <= between * 12**0.5:
+        mean = mean._replace(spread="")
     value, low, high = (float(np.exp(end)) for end in mean[:3])
     told = f"ratio of steps, {in_words(when)} at {_when(first['step'])}, {in_words(before)} at {_when(first['step before'])}"
     return Measured(mean._replace(value=value, low=low, high=high), f"{told}; {counted(found, first)}", found.again)

@@ -273,7 +273,9 @@ def _less(of: Measured, other: Found) -> Found:
         return NotMeasured(f"for the networks to subtract: {other.why}")
     a, b = of.interval, other.interval
     value, low, high = a.value - b.value, np.hypot(a.value - a.low, b.high - b.value), np.hypot(a.high - a.value, b.value - b.low)
-    found = Interval(value, value - float(low), value + float(high), min(a.n, b.n), "errors in quadrature")
+    counts = b.counts if a.counts == "values" else a.counts
+    of_both = (min(a.n, b.n), "errors in quadrature", counts, a.spread or b.spread)
+    found = Interval(value, value - float(low), value + float(high), *of_both)
     return Measured(found, f"difference, {a.value:.3g} minus {b.value:.3g}; {of.what}", of.again)
 
 

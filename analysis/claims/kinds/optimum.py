@@ -1,6 +1,7 @@
 """Where networks are best, or worst: the value of a key, such as the learning rate of least loss, and its exponent in another."""
 
 from collections.abc import Mapping
+from typing import Literal
 
 import numpy as np
 import pandas as pd
@@ -9,10 +10,12 @@ from analysis.claims.networks_used import Networks, Where, networks
 from analysis.claims.verdict import Measured, NotMeasured
 from analysis.data.keys import spoken
 from analysis.data.measures import measures
-from analysis.scaling.optimum import growth_exponent, optima
+from analysis.scaling.optimum import edge, growth_exponent, mean_on_grid, optima, optimum
 from analysis.scaling.proportion import in_power
 from sweepkit.console.words import counted
-from sweepkit.stats import mean_interval
+
+Which = Literal["best", "worst", "largest stable"]
+"""Which value of a key a network's measure singles out."""
 
 
 def optimum_exponent(
@@ -22,12 +25,12 @@ def optimum_exponent(
     over: str = "base_lr",
     against: str = "width",
     as_powers: Mapping[str, float] | None = None,
-    worst: bool = False,
+    which: Which = "best",
     prefer: Where | None = None,
 ) -> Measured | NotMeasured:
-    """Exponent in `against` of the value of `over` at which the measure is best, or `worst`: the mean over seeds of the slope of
-    each seed's best values, 95% by Student's t. Networks that diverged are the worst. NotMeasured where a best value is at an end
-    of those tried.
+    """Exponent in `against` of the value of `over` at which the measure is best or worst, or of the `largest stable` one, above
+    which networks diverge: the mean over seeds of the slope of each seed's values, 95% by Student's t and the grid's spacing.
+    Networks that diverged are the worst. NotMeasured where such a value is at an end of those tried.
 
     as_powers: keys that grow with `against` as these powers of it, in one proportion; networks with other values are left out.
     """
@@ -35,7 +38,7 @@ def optimum_exponent(
     found = networks(results, of, measure, (over, against, *powers), prefer, with_diverged=True)
     for key, power in powers.items() if len(found.every) else ():
         found = found.narrowed(in_power(found.every, key, {against: power}), f"{key} ~ {against}^{power:g}")
-    best = _optima(results, found, measure, over, against, worst)
+    best = _optima(results, found, measure, over, against, which)
     if isinstance(best, NotMeasured):
         return best
     interval = growth_exponent(best, against)
@@ -46,38 +49,40 @@ def optimum_exponent(
     told = ", ".join(f"{x:.3g} at {size:g}" for size, x in means.items())
     lost = f", {diverged} of them diverged" if diverged else ""
     told = f"{told}{_incomplete(found, best, over, against)}; {found.what}{lost}"
-    return Measured(interval, f"exponent b of {_word(worst)} {spoken(over)} ~ {against}^b: {told}", found.again)
+    return Measured(interval, f"exponent b of {which} {spoken(over)} ~ {against}^b: {told}", found.again)
 
 
 def peak_ratio(
     results: str, measure: str, of: Where, over: str, against: str, power: float, prefer: Where | None = None
 ) -> Measured | NotMeasured:
     """The value of `over` at which the measure of each seed is worst, over the `power` of the one value of `against`: geometric
-    mean, 95% by Student's t of logarithms. NotMeasured where a seed's worst value is at an end of those tried."""
+    mean, 95% by Student's t of logarithms and the grid's spacing. NotMeasured where a seed's worst value is at an end of those
+    tried."""
     found = networks(results, of, measure, (over, against), prefer)
-    worst = _optima(results, found, measure, over, against, True)
+    worst = _optima(results, found, measure, over, against, "worst")
     if isinstance(worst, NotMeasured):
         return worst
     if (sizes := worst[against].nunique()) != 1:
         return NotMeasured(f"networks of {sizes} {against}, where one is asked for: {found.what}")
-    interval = mean_interval(np.log(worst["x"] / worst[against] ** power))
+    interval = mean_on_grid(np.log(worst["x"] / worst[against] ** power), float(worst["step"].mean()))
     value, low, high = (float(np.exp(end)) for end in interval[:3])
     told = f"ratio of the worst {spoken(over)} to {against}^{power:g}{_incomplete(found, worst, over, against)}; {found.what}"
     return Measured(interval._replace(value=value, low=low, high=high), told, found.again)
 
 
-def _optima(results: str, found: Networks, measure: str, over: str, against: str, worst: bool) -> pd.DataFrame | NotMeasured:
-    """The best values of each seed, or the worst ones, none of them at an end of those tried."""
+def _optima(results: str, found: Networks, measure: str, over: str, against: str, which: Which) -> pd.DataFrame | NotMeasured:
+    """The values of `over` for each seed, none of them at an end of those tried."""
     if found.frame.empty:
         return NotMeasured(found.what)
     values = found.frame["value"].to_numpy(float)
     bad = values if measures(results)[measure].falls else np.where(np.isinf(values), np.inf, -values)
-    best = optima(found.frame.assign(value=-bad if worst else bad), over, against)
+    seen = found.frame.assign(value=-bad if which == "worst" else bad)
+    best = optima(seen, over, against, edge if which == "largest stable" else optimum)
     if best.empty:
         return NotMeasured(f"no seed has every {spoken(over)} at one {against}: {found.what}")
     if (best["at"] != "").any():
         open_one = best[best["at"] != ""].iloc[0]
-        where = f"at {against} = {open_one[against]:g} the {_word(worst)} {spoken(over)} is {open_one['at']}"
+        where = f"at {against} = {open_one[against]:g} the {which} {spoken(over)} is {open_one['at']}"
         return NotMeasured(f"{where}: widen its range")
     return best
 
@@ -86,7 +91,3 @@ def _incomplete(found: Networks, best: pd.DataFrame, over: str, against: str) ->
     """Says how many seeds are left out because they lack some of the values; empty where none is."""
     missing = found.frame.groupby([against, "seed"]).ngroups - len(best)
     return f"; {counted(missing, 'seed')} without every {spoken(over)} left out" if missing else ""
-
-
-def _word(worst: bool) -> str:
-    return "worst" if worst else "best"

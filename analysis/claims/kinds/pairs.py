@@ -52,10 +52,11 @@ def largest_difference(
     equal = ties(found.frame, measures(results)[measure])
     each = [mean_interval(part, level=1 - 0.05 / len(groups), sd_of_ties=equal) for part in groups]
     value, low, high = (max(float(interval[end]) for interval in each) for end in range(3))
-    part = groups[int(np.argmax([interval.value for interval in each]))]
+    at = int(np.argmax([interval.value for interval in each]))
+    part = groups[at]
     where = ", ".join(f"{key} = {part.index.get_level_values(key)[0]}" for key in among)
     told = f"largest of {len(groups)} differences, at {where}; {found.what}"
-    return Measured(Interval(value, low, high, len(part), "Bonferroni"), told, found.again)
+    return Measured(Interval(value, low, high, len(part), "Bonferroni", spread=each[at].spread), told, found.again)
 
 
 def turn(results: str, measure: str, of: Where, over: str, prefer: Where | None = None) -> Found:
@@ -75,7 +76,10 @@ def turn(results: str, measure: str, of: Where, over: str, prefer: Where | None 
         return lacking[0]
     each = [mean_interval(change, level=1 - 0.05 / 2) for change in changes]
     ends = [a * b for a in each[0][1:3] for b in each[1][1:3]]
-    interval = Interval(each[0].value * each[1].value, min(ends), max(ends), min(one.n for one in each), "Bonferroni")
+    spread = each[0].spread or each[1].spread
+    interval = Interval(
+        each[0].value * each[1].value, min(ends), max(ends), min(one.n for one in each), "Bonferroni", spread=spread
+    )
     told = ", ".join(
         f"{one.value:.3g} ({one.low:.3g} to {one.high:.3g}) from {low:g} to {high:g}"
         for one, (low, high) in zip(each, pairwise(at), strict=True)

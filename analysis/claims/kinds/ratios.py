@@ -72,4 +72,4 @@ def _of_farthest(parts: list[pd.DataFrame], equal: list[float]) -> tuple[int, In
     sizes, least = np.abs(value), np.where((low < 0) & (high > 0), 0, np.minimum(np.abs(low), np.abs(high)))
     at, most = int(sizes.argmax()), np.maximum(np.abs(low), np.abs(high))
     factor, nearest, farthest = (float(np.exp(of.max())) for of in (sizes, least, most))
-    return at, Interval(factor, nearest, farthest, min(one.n for one in each), "Bonferroni")
+    return at, Interval(factor, nearest, farthest, min(one.n for one in each), "Bonferroni", spread=each[at].spread)

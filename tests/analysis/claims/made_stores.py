@@ -34,8 +34,8 @@ from trainables.metrics import requested_metric, requested_names
 
 ROOT = Path(__file__).parents[3]
 MEASURES = METRICS | {name: requested_metric(name).metric for name in requested_names()}
-SEEDS = 3
-"""Seeds of a made point: the fewest with a useful interval."""
+SEEDS = 6
+"""Seeds of a made point: the fewest that a verdict takes."""
 NOISE = 1e-3
 """Standard deviation over seeds, relative to 1 or to the value: far less than any tolerance."""
 IN_FILES: dict[str, tuple[str, Callable[[Any], Any]]] = {"perplexity": ("picked_val_loss", np.log)}
@@ -173,15 +173,20 @@ def _slope(claim: Claim, value: float) -> pd.DataFrame:
 
 
 def _optimum_exponent(claim: Claim, value: float) -> pd.DataFrame:
-    """Parabolas in the logarithm of `over`, least where the law says, in the middle of all values for the middle size."""
+    """Parabolas in the logarithm of `over`, least where the law says, in the middle of all values for the middle size; or errors
+    that are infinite above it."""
     frame, over, against = networks(claim, "of"), claim.measure.get("over", "base_lr"), claim.measure.get("against", "width")
 
     def law(of: pd.DataFrame) -> Any:
         x, size = (np.log(of[key].to_numpy(float)) for key in (over, against))
-        away = (x - (x.min() + x.max()) / 2 - value * (size - (size.min() + size.max()) / 2)) ** 2
-        return 0.1 + (away.max() - away if claim.measure.get("worst") else away)
+        off = x - (x.min() + x.max()) / 2 - value * (size - (size.min() + size.max()) / 2)
+        if claim.measure.get("which") == "largest stable":
+            return np.where(off > 0.01, np.inf, 0.1)  # apart from rounding, as the middle is a value tried
+        return 0.1 + (off.max() ** 2 - off**2 if claim.measure.get("which") == "worst" else off**2)
 
-    return _with(claim, frame, law)
+    made, metric = _with(claim, frame, law), _metric(claim)
+    diverged = np.isinf(made[metric])
+    return made.assign(status=np.where(diverged, "diverged", "ok"), **{metric: made[metric].mask(diverged)})
 
 
 def _peak_ratio(claim: Claim, value: float) -> pd.DataFrame:
@@ -511,7 +516,7 @@ def _onset_ratio(claim: Claim, value: float) -> pd.DataFrame:
 def _with_onset(claim: Claim, side: str, limit: str, exponent: float, times: float, ensemble: float = 1.0) -> pd.DataFrame:
     """Networks of four data sets whose error grows as P^2 and is the factor times 0.1 at P*, `times` a power of the width; 0.1 at
     infinite width. Outputs are such that the ensemble of each data set has its P* at `ensemble` times as many examples."""
-    frame, infinite = (part[part["data_seed"] < 4] for part in (networks(claim, side), networks(claim, limit)))
+    frame, infinite = (part[part["data_seed"] < SEEDS] for part in (networks(claim, side), networks(claim, limit)))
     P, size = (frame[key].to_numpy(float) for key in ("P", "width"))
     onset = times * 64 * (size / 48) ** exponent  # within the P of every width
     errors = 0.1 * claim.measure["factor"] * (P / onset) ** 2
@@ -621,5 +626,5 @@ def _thinned(frame: pd.DataFrame, axis: str) -> pd.DataFrame:
 
 
 def _noise(frame: pd.DataFrame) -> Any:
-    """Numbers of standard deviation 1, others for other networks."""
-    return np.random.default_rng(crc32(frame["cell_id"].iloc[0].encode())).standard_normal(len(frame))
+    """Numbers of standard deviation 1, others for other networks; uniform, as six normal ones may fall into two groups."""
+    return np.random.default_rng(crc32(frame["cell_id"].iloc[0].encode())).uniform(-(3**0.5), 3**0.5, len(frame))

@@ -10,7 +10,16 @@ from hypothesis import strategies as st
 from scipy.stats import bootstrap
 from scipy.stats import t as student
 
-from sweepkit.stats import Interval, bootstrap_interval, jackknife_interval, mean_interval, median_interval, t_intervals
+from sweepkit.stats import (
+    Interval,
+    after_looks,
+    bootstrap_interval,
+    jackknife_interval,
+    least_equal,
+    mean_interval,
+    median_interval,
+    t_intervals,
+)
 from sweepkit.stats.intervals import FEW, _bca
 
 
@@ -59,13 +68,58 @@ def test_bounds_cut_off_only_what_is_impossible():
     accuracies = [0.9, 1.0, 1.0]
     free, cut = mean_interval(accuracies), mean_interval(accuracies, bounds=(0, 1))
     assert free.high > 1
-    assert cut == Interval(free.value, free.low, 1.0, 3, "Student t")
+    assert cut == Interval(free.value, free.low, 1.0, 3, "Student t", spread="two groups")
     with pytest.raises(ValueError, match="not within the bounds"):
         mean_interval([0.5, 1.5], bounds=(0, 1))
     with pytest.raises(ValueError, match="not within the bounds"):
         mean_interval([0.5, 1 + 1e-5], bounds=(0, 1))
     rounded = mean_interval([1.0, np.nextafter(1, 2), 1 + 1e-7], bounds=(0, 1))
     assert rounded[:3] == (1, 1, 1)
+
+
+def test_few_values_in_two_groups_give_an_interval_that_holds_them_all():
+    learnt, not_learnt = [0.97, 0.98, 0.99, 0.98, 0.97], [0.5]
+    few = mean_interval(learnt + not_learnt)
+    assert few.spread == "two groups" and few.low <= 0.5 and few.high >= 0.99
+    many = mean_interval(2 * (learnt + not_learnt))
+    assert many.spread == "two groups" and many.low > 0.5
+    assert mean_interval(learnt).spread == ""
+
+
+def test_values_are_equal_by_chance_or_exact():
+    assert mean_interval([1.0] * 6, sd_of_ties=0.01).spread == "equal"
+    assert mean_interval([0.3, 0.1 + 0.2]).spread == "exact"
+
+
+def test_what_equal_outcomes_leave_likely():
+    """The rule of three: 3/n for large n; the share q of others at which n equal ones have probability 5%."""
+    assert least_equal(300) == pytest.approx(3 / 300, rel=0.01)
+    assert (1 - least_equal(10)) ** 10 == pytest.approx(0.05)
+
+
+@pytest.mark.parametrize("n", [6, FEW])
+def test_an_interval_after_several_looks_is_one_at_a_higher_level(n):
+    values = np.random.default_rng(5).normal(0, 1, n)
+    once = mean_interval(values)
+    assert after_looks(once, 1) == once
+    twice = after_looks(once, 2)
+    if n < FEW:
+        assert twice[:4] == pytest.approx(mean_interval(values, level=0.975)[:4])
+    else:
+        assert (twice.value - twice.low) / (once.value - once.low) == pytest.approx(2.2414 / 1.96, rel=1e-3)
+
+
+def test_seeds_added_until_a_claim_is_decided_decide_it_wrongly_no_oftener_than_once():
+    """The truth lies on the edge: each verdict is wrong. Looks at 6, 12 and 24 seeds."""
+    rng = np.random.default_rng(6)
+    samples = rng.normal(0, 1, (1000, 24))
+
+    def decided(looks):
+        return np.mean(
+            [any((i := after_looks(mean_interval(x[:n]), looks)).low > 0 or i.high < 0 for n in (6, 12, 24)) for x in samples]
+        )
+
+    assert decided(3) <= 0.05 + 0.02 < decided(1)  # three standard errors; some 0.04, and 0.10 uncorrected
 
 
 def test_same_values_same_interval():
@@ -150,7 +204,7 @@ def test_the_jackknife_of_a_mean_is_its_t_interval():
 
 def test_a_bootstrap_interval_holds_the_middle_of_what_resamples_give():
     found = bootstrap_interval(50.0, np.arange(101.0))
-    assert found == Interval(50.0, 2.5, 97.5, 101, "bootstrap")
+    assert found == Interval(50.0, 2.5, 97.5, 101, "bootstrap", "resamples")
 
 
 def test_import_stays_light():

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from sweepkit.stats import Interval
+from sweepkit.stats import Interval, mean_interval
 from sweepkit.stats.rounding import with_interval
 
 
@@ -20,3 +20,8 @@ from sweepkit.stats.rounding import with_interval
 )
 def test_digits(interval, text):
     assert with_interval(Interval(*interval)) == text
+
+
+def test_what_is_not_drawn_is_exact():
+    assert with_interval(mean_interval([0.1 + 0.2, 0.3, 0.3])) == "0.3, exact, n = 3"
+    assert "exact" not in with_interval(mean_interval([1.0, 1.0, 1.0], sd_of_ties=0.01))

@@ -27,7 +27,8 @@ def test_the_peak_is_a_geometric_mean_over_seeds(tmp_path):
     found = KINDS["peak_ratio"](stored(tmp_path, [12.0, 16.0, 18.0]), **GIVEN)
     assert isinstance(found, Measured)
     logs = np.log(np.array([12, 16, 18]) / 4**2)
-    half = stats.t.ppf(0.975, 2) * logs.std(ddof=1) / 3**0.5
+    of_seeds, of_grid = stats.t.ppf(0.975, 2) * logs.std(ddof=1) / 3**0.5, 1.96 * np.log(2) / 12**0.5  # widths are 2 apart
+    half = np.hypot(of_seeds, of_grid)
     assert found.interval[:4] == pytest.approx((*np.exp([logs.mean(), logs.mean() - half, logs.mean() + half]), 3))
 
 
@@ -38,7 +39,7 @@ def test_a_peak_at_an_end_or_of_no_whole_seed_is_none(tmp_path):
     lost = KINDS["peak_ratio"](parts, **GIVEN)
     assert isinstance(lost, NotMeasured) and "no seed has every width at one L" in lost.why
     exponent = {key: value for key, value in GIVEN.items() if key != "power"}
-    assert "no seed has every width" in KINDS["optimum_exponent"](parts, **exponent, worst=True).why
+    assert "no seed has every width" in KINDS["optimum_exponent"](parts, **exponent, which="worst").why
 
 
 def test_seeds_that_lack_a_value_are_counted(tmp_path):
