@@ -9,6 +9,8 @@ from analysis.claims.networks_used import Where, networks
 from analysis.claims.verdict import Measured, NotMeasured
 from analysis.theory.cache import kept
 from sweepkit.stats import Interval, mean_interval
+from sweepkit.store.sql import literal
+from sweepkit.store.views import fetch
 
 from .pictured import extremes as extremes
 from .theory import handcrafted, markov, max_margin, rich
@@ -86,6 +88,30 @@ def error_beside_own_ratio(results: str, of: Where, prefer: Where | None = None)
         value, low, high = (float(np.log(end / said)) for end in error[:3])
     told = f"natural logarithm of the factor {np.exp(value):.3g}: error {error.value:.3g} over {said:.3g}"
     return Measured(error._replace(value=value, low=low, high=high), f"{told}; 1 - {found.what}", found.again)
+
+
+@kind
+def larger_readouts(results: str, of: Where, prefer: Where | None = None) -> Found:
+    """Share of the pairs of a negative and a positive readout in which the negative one is the larger, mean over the networks that
+    saved their neurons: 1/2 if both have one distribution."""
+    saved = frozenset(cell_id for (cell_id,) in fetch(results, "SELECT DISTINCT cell_id FROM neurons"))
+    found = networks(results, of, None, prefer=prefer, among=saved)
+    if found.frame.empty:
+        return NotMeasured(f"no network of these has saved its neurons: {found.what}")
+    ids = ", ".join(map(literal, found.frame["cell_id"]))
+    rows = fetch(results, f"SELECT list(readout) FROM neurons WHERE cell_id IN ({ids}) GROUP BY cell_id ORDER BY cell_id")
+    shares = [share for (readouts,) in rows if (share := _share_larger(np.asarray(readouts, float))) is not None]
+    if not shares:
+        return NotMeasured(f"no network has readouts of both signs: {found.what}")
+    told = f"share of pairs whose negative readout is the larger; {found.what}"
+    return Measured(mean_interval(shares, bounds=(0, 1)), told, found.again)
+
+
+def _share_larger(readouts: np.ndarray[Any, Any]) -> float | None:
+    positive, negative = np.sort(readouts[readouts > 0]), -readouts[readouts < 0]
+    if not len(positive) or not len(negative):
+        return None
+    return float(np.searchsorted(positive, negative).mean() / len(positive))
 
 
 # The draws, kept on disk: arguments and results are plain values.

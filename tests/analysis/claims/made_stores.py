@@ -105,6 +105,8 @@ def _possible(claim: Claim) -> tuple[float, float]:
     kind = claim.measure["kind"]
     if kind in ("max_margin_halves", "markov_cosine"):
         return -1.0, 1.0
+    if kind == "larger_readouts":
+        return 0.0, 1.0
     if kind == "threshold_beside_bound":
         return np.finfo(float).tiny, np.inf  # P* is no less than 1
     if claim.measure.get("farthest"):
@@ -541,6 +543,14 @@ def _spreading(frame: pd.DataFrame, spread: Callable[[pd.DataFrame], Any]) -> pd
     return pd.concat(parts)
 
 
+def _larger_readouts(claim: Claim, value: float) -> pd.DataFrame:
+    """Networks of 1000 positive readouts and one negative one, which is larger than the share of these."""
+    frame = networks(claim, "of")
+    shares = np.clip(value + 0.01 * _noise(frame), 0, 1)
+    readouts = [[*np.linspace(0.001, 1, 1000), -float(share)] for share in shares]
+    return frame.assign(neuron_readout=readouts, neuron_alignment=[[0.0] * 1001] * len(frame))
+
+
 GENERATORS: dict[str, Callable[[Claim, float], pd.DataFrame]] = {
     "mean": _mean,
     "slope": _slope,
@@ -560,6 +570,7 @@ GENERATORS: dict[str, Callable[[Claim, float], pd.DataFrame]] = {
     "envelope_exponent": _envelope_exponent,
     "beside_theory": _beside_theory,
     "error_beside_theory": _error_beside_theory,
+    "larger_readouts": _larger_readouts,
     "error_beside_own_ratio": _error_beside_own_ratio,
     "ratio_to_theory": _ratio_to_theory,
     "threshold_ratio": _threshold_ratio,
