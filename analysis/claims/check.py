@@ -109,7 +109,7 @@ def _checked(results: str, claim: Claim) -> Checked:
     with noting_networks() as used:
         found: Measured | NotMeasured = KINDS[arguments.pop("kind")](results, **arguments)
     if isinstance(found, NotMeasured):
-        return unmeasured(claim, found.why)
+        return unmeasured(claim, found.why, there=bool(used.ids))
     interval = after_looks(of_networks(found.interval, used.seeds), claim.looks)
     added = f"; at {1 - 0.05 / claim.looks:.1%}, as seeds were added until it was decided" if claim.looks > 1 else ""
     found = found._replace(interval=interval, what=found.what + added)
@@ -124,12 +124,14 @@ def of_networks(interval: Interval, seeds: Collection[int]) -> Interval:
     return interval._replace(n=min([*seeds, *counted])) if seeds else interval
 
 
-def unmeasured(claim: Claim, why: str = "") -> Checked:
-    """The verdict on a claim without a value, for this reason or for that of its entry."""
+def unmeasured(claim: Claim, why: str = "", there: bool = False) -> Checked:
+    """The verdict on a claim without a value, for this reason or for that of its entry. Files are asked for unless some of its
+    networks are `there`."""
     verdict: Verdict = "formulas lost" if claim.formulas_lost else "not measured"
+    needs = "" if there else claim.needs
     if not claim.not_measured:
-        verdict = "needs files" if claim.needs else "open"
-    why = claim.not_measured or "; ".join(filter(None, (why, claim.needs)))
+        verdict = "needs files" if needs else "open"
+    why = claim.not_measured or "; ".join(filter(None, (why, needs)))
     return Checked(claim, verdict, NotMeasured(why), why)
 
 

@@ -121,7 +121,8 @@ def _told(one: Checked, trained_into: str) -> list[str]:
     if not isinstance(one.measured, Measured) or one.verdict in ("open", "not reproduced"):
         parts.append(escaped(one.why))
     # The last command is the longest, at the paper's length.
-    return parts + [f"run `{command}`" for command in advice(one, trained_into)[-1:]]
+    run = "then run" if one.verdict == "needs files" else "run"
+    return parts + [f"{run} `{command}`" for command in advice(one, trained_into)[-1:]]
 
 
 def _remarks(one: Checked) -> list[str]:

@@ -92,7 +92,7 @@ def error_beside_own_ratio(results: str, of: Where, prefer: Where | None = None)
 
 @kind
 def larger_readouts(results: str, of: Where, prefer: Where | None = None) -> Found:
-    """Share of the pairs of a negative and a positive readout in which the negative one is the larger, mean over the networks that
+    """Share of the pairs of a negative and a positive readout in which the negative one is larger, mean over the networks that
     saved their neurons: 1/2 if both have one distribution."""
     saved = frozenset(cell_id for (cell_id,) in fetch(results, "SELECT DISTINCT cell_id FROM neurons"))
     found = networks(results, of, None, prefer=prefer, among=saved)

@@ -423,6 +423,32 @@ def test_weights_of_the_extremes_are_compared_between_networks_that_share_the_se
     assert isinstance(without, NotMeasured) and "saved its weights" in without.why
 
 
+def test_readouts_are_compared_pair_by_pair_of_networks_that_saved_them(tmp_path):
+    store = Store(str(tmp_path))
+    readouts = {0: [1.0, 2.0, -1.5], 1: [1.0, 2.0, -3.0], 2: [1.0, 2.0]}
+    store.commit(
+        "p", [row(seed, L=4, seed=seed, neuron_readout=of, neuron_alignment=[0.5] * len(of)) for seed, of in readouts.items()]
+    )
+    found = KINDS["larger_readouts"](str(tmp_path), of={"task": "same_different"})
+    assert found.interval.value == 0.75 and found.interval.n == 2  # one half and all; the third has none that is negative
+    unsaved = KINDS["larger_readouts"](str(tmp_path), of={"task": "psvrt"})
+    assert isinstance(unsaved, NotMeasured) and "saved its neurons" in unsaved.why
+
+
+def test_files_are_asked_for_where_no_network_is_there(measured):
+    """A claim that finds networks, but too few to be measured, wants networks."""
+    claim = next(c for c in load_claims() if c.id == "lazy-exponent-at-most-2")
+    needing = [
+        claim.model_copy(
+            update={"needs": "supply the files", "measure": {**claim.measure, "of": {**claim.measure["of"], "d": d}}}
+        )
+        for d in (64, 7)
+    ]
+    there, none = check(measured, needing)
+    assert there.verdict == "open" and "supply" not in there.why
+    assert none.verdict == "needs files" and "supply" in none.why
+
+
 def test_difference_is_of_pairs_that_share_their_data(measured):
     found = KINDS["difference"](measured, measure="best_test_acc", of=RICH | {"d": 64}, a={"gamma": 1}, b={"gamma": 1})
     assert found.interval.value == 0 and found.interval.n == 30

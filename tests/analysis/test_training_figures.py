@@ -15,9 +15,9 @@ from sweepkit.studies.samples.theory import samples as flow_samples
 
 from analysis.figures.drawn import Drawn, Missing
 from analysis.figures.registry import FIGURES, figures_of
-from analysis.scaling.optimum import growth_exponent, optima, optimum
+from analysis.scaling.optimum import edge, growth_exponent, mean_on_grid, optima, optimum
 from analysis.studies.loading import studies
-from sweepkit.stats import linear_fit
+from sweepkit.stats import linear_fit, mean_interval
 from sweepkit.store.store import Store
 from tests.store_rows import row
 from trainables.cell import cell_of
@@ -419,6 +419,30 @@ def test_what_is_lacking_is_said(tmp_path, name):
 def test_where_networks_are_best(y, best, at):
     found = optimum(np.array([1e-4, 1e-3, 1e-2, 1e-1, 1]), y)
     assert found.x == pytest.approx(best) and found.at == at
+
+
+@pytest.mark.parametrize(
+    ("y", "x", "at"),
+    [
+        ([1, 1, np.inf, np.inf], 2 * 2**0.5, ""),
+        ([1, np.inf, 1, np.inf], 2**0.5, ""),
+        ([1, 1, 1, 1], 8, "the largest value tried"),
+        ([np.inf, 1, 1, 1], 1, "the least value tried"),
+    ],
+)
+def test_where_training_ceases_to_be_stable(y, x, at):
+    found = edge([1, 2, 4, 8], y)
+    assert found.x == pytest.approx(x) and found.at == at
+    assert found.step == pytest.approx(0 if at else np.log(2))
+
+
+def test_an_interval_of_values_on_a_grid_holds_the_error_of_the_grid():
+    """Equal values are known to the grid's step alone; others to both errors."""
+    equal = mean_on_grid([1.0] * 6, 0.3)
+    assert equal.high - 1 == pytest.approx(1.96 * 0.3 / 12**0.5) and equal.spread == ""
+    values = [0.9, 1.0, 1.3, 1.1, 0.8, 0.9]
+    of_seeds, both = mean_interval(values), mean_on_grid(values, 0.3)
+    assert both.high - both.value == pytest.approx(np.hypot(of_seeds.high - of_seeds.value, 1.96 * 0.3 / 12**0.5))
 
 
 def test_a_seed_is_a_slope_of_its_own():
