@@ -159,15 +159,25 @@ def _range(values: Sequence[str]) -> str:
 
 
 def _instances(checked: Sequence[Checked], among: Sequence[Checked]) -> str:
-    """The values that tell these instances from the others of their statement, or how many they are."""
-    if len(checked) > MOST_NAMED:
-        return f"at {len(checked)} of its values"
-    labels = instances([one.claim for one in among])
-    return "at " + "; ".join(labels[one.claim.id] for one in checked)
+    """The values that tell these instances from the others of their statement; of many, how many they are and what those span."""
+    claims, every = [one.claim for one in checked], [one.claim for one in among]
+    if len(checked) <= MOST_NAMED:
+        labels = instances(every)
+        return "at " + "; ".join(labels[claim.id] for claim in claims)
+    spans = ", ".join(f"{name} = {_range(_values(claims, name))}" for name in _telling_apart(every))
+    return f"at {len(checked)} of {len(among)}" + (f" ({spans})" if spans else "")
 
 
 def instances(claims: Sequence[Claim]) -> dict[str, str]:
     """By id, the fewest values that tell the instances of a statement apart, such as `gamma = 1, L = 3`; its id where none do."""
+    names = _telling_apart(claims)
+    if not names:
+        return {claim.id: claim.id for claim in claims}
+    return {claim.id: ", ".join(f"{name} = {claim.values.get(name)}" for name in names) for claim in claims}
+
+
+def _telling_apart(claims: Sequence[Claim]) -> tuple[str, ...]:
+    """The fewest names of which the instances of a statement have different values; none if no short values differ."""
     values = {
         name: [claim.values.get(name) for claim in claims] for name in dict.fromkeys(n for one in claims for n in one.values)
     }
@@ -181,11 +191,9 @@ def instances(claims: Sequence[Claim]) -> dict[str, str]:
     short.sort(key=place_of)
     for n in range(1, len(short) + 1):
         for names in combinations(short, n):
-            told = list(zip(*(values[name] for name in names), strict=True))
-            if len(set(told)) == len(claims):
-                labels = (", ".join(f"{name} = {value}" for name, value in zip(names, one, strict=True)) for one in told)
-                return dict(zip((claim.id for claim in claims), labels, strict=True))
-    return {claim.id: claim.id for claim in claims}
+            if len(set(zip(*(values[name] for name in names), strict=True))) == len(claims):
+                return names
+    return ()
 
 
 def strips(checked: Iterable[Checked]) -> dict[str, Strip]:

@@ -93,6 +93,12 @@ def test_instances_are_told_apart_by_the_fewest_values():
     assert all(len(set(instances(claims).values())) == len(claims) for claims in every.values())
 
 
+def test_many_instances_are_told_by_what_their_values_span():
+    names = [f"psvrt-rich-perfect-{patches}" for patches in range(2, 11)]
+    (found,) = statements_of(judged(name, "open" if name.endswith("-10") else "confirmed") for name in names)
+    assert found.where == "confirmed at 8 of 9 (patches = 2 to 9); open at patches = 10"
+
+
 def test_values_that_go_together_keep_their_order():
     law = {"for": [{"hard": 1, "power": -2}, {"hard": 3, "power": -1}], "says": "at {hard} as t^{power}"}
     told = [
