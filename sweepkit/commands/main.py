@@ -75,7 +75,10 @@ def _meant(args: Sequence[str]) -> list[str]:
     return ["query", *args] if first.lower().startswith(("select ", "with ", "from ")) else []
 
 
-app = typer.Typer(cls=_Lazy, add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False, no_args_is_help=True)
+app = typer.Typer(
+    cls=_Lazy, add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False, no_args_is_help=True,
+    context_settings={"help_option_names": ["--help", "-h"]},  # of all subcommands, too
+)  # fmt: skip
 
 
 def _show_version(asked: bool) -> None:

@@ -69,8 +69,8 @@ def test_version_is_that_of_the_project():
 
 @pytest.mark.parametrize("name", [name for name in SUBCOMMANDS if name != "launch"])
 def test_each_subcommand_has_its_help(name):
-    done = called(name, "--help")
-    assert done.exit_code == 0 and f"sweep {name}" in done.output
+    done = called(name, "-h")
+    assert done.exit_code == 0 and f"sweep {name}" in done.output and called(name, "--help").output == done.output
 
 
 @pytest.mark.parametrize(
