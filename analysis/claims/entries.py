@@ -169,16 +169,19 @@ def read_claims(*paths: Path) -> list[Claim]:
     """
     files = dict.fromkeys(paths, "") if paths else claims_files()
     claims: list[Claim] = []
-    for path, study in files.items():
+    # Ids of the project's studies are theirs, wherever another study stands in lists.
+    for path, study in sorted(files.items(), key=lambda one: not one[0].is_relative_to(ROOT)):
         try:
-            claims += _entries(path, study)
+            found = _entries(path, study)
+            counts = Counter(claim.id for claim in (*claims, *found))
+            if twice := sorted({claim.id for claim in found if counts[claim.id] > 1}):
+                raise ValueError(f"{_named(path)}: ids used twice: {', '.join(twice)}")
         except ValueError as error:
             if not study:
                 raise
             leave_out(folders()[study], StudyError(str(error)))
-    counts = Counter(claim.id for claim in claims)
-    if twice := sorted(name for name, n in counts.items() if n > 1):
-        raise ValueError(f"{', '.join(map(_named, files))}: ids used twice: {', '.join(twice)}")
+        else:
+            claims += found
     return sorted(claims, key=lambda claim: (rank(claim.paper), bool(claim.not_measured)))
 
 

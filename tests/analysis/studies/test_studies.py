@@ -197,7 +197,8 @@ def test_what_is_wrong_with_its_other_files_is_told(tmp_path, files, said, reque
 @pytest.mark.parametrize(
     "files",
     [{"study.py": "x = (\n"}, {"theory.py": "1 / 0"}, {"kinds.py": "1 / 0"}, {"figures.py": "1 / 0"}, {"claims.yaml": "a: 1"},
-     {"claims.yaml": CLAIMS.replace("kind_of_", "no_kind_of_")}],
+     {"claims.yaml": CLAIMS.replace("kind_of_", "no_kind_of_")},
+     {"claims.yaml": CLAIMS.replace("{name}-a", "one-third-d1")}],
 )  # fmt: skip
 def test_a_broken_study_that_only_the_environment_names_is_left_out_and_told_once(tmp_path, monkeypatch, capfd, files, request):
     folder = made(tmp_path / f"broken{request.node.callspec.indices['files']}", **files)
