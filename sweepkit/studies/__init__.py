@@ -87,6 +87,8 @@ def add(folder: str | os.PathLike[str]) -> str:
     if known.get(path.name) != path:
         os.environ[STUDIES] = os.pathsep.join(filter(None, (os.environ.get(STUDIES), str(path))))
         _place(path)
+    elif path in _LEFT_OUT:  # whoever names it is told what is wrong with it
+        forget(path)
     return path.name
 
 

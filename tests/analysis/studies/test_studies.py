@@ -13,6 +13,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+import sweepkit.studies
 from analysis import Results, Study
 from analysis.claims.check import load_claims
 from analysis.claims.kinds import KINDS
@@ -28,6 +29,7 @@ from analysis.overlays.unheard import unheard
 from analysis.studies import loading
 from analysis.study import Along, Case, NotMeasured, Page, theory
 from analysis.theory.cache import is_kept, kept
+from app.pages import PAGES
 from sweepkit.console.commands import STUDIES
 from sweepkit.shipped import ROOT, grid_file
 from sweepkit.store.store import Store
@@ -92,6 +94,12 @@ def made(folder: Path, **files: str) -> Path:
         if text is not None:
             (folder / name).write_text(text.format(name=folder.name, theory="error", factor=2) if "{name}" in text else text)
     return folder
+
+
+def told_by_the_environment(folder: Path, monkeypatch) -> None:
+    """Let a study be known as in a process that starts with the variable."""
+    monkeypatch.setenv(STUDIES, str(folder))
+    sweepkit.studies._place(folder)
 
 
 def test_a_folder_anywhere_brings_theory_a_figure_a_kind_and_claims(tmp_path):
@@ -202,13 +210,23 @@ def test_what_is_wrong_with_its_other_files_is_told(tmp_path, files, said, reque
 )  # fmt: skip
 def test_a_broken_study_that_only_the_environment_names_is_left_out_and_told_once(tmp_path, monkeypatch, capfd, files, request):
     folder = made(tmp_path / f"broken{request.node.callspec.indices['files']}", **files)
-    monkeypatch.setenv(STUDIES, str(folder))
+    told_by_the_environment(folder, monkeypatch)
     for _ in range(2):
         assert len(list(THEORIES)) > 10 and len(list(KINDS)) > 10 and len(list(FIGURES)) > 10 and len(load_claims()) > 10
     told = capfd.readouterr().err
-    assert told.count("is left out") == 1 and folder.name in told
+    assert told.count("is left out") == 1 and folder.name in told and "ModuleNotFoundError" not in told
     with pytest.raises((StudyError, ValueError)):
         Study.load(folder), list(THEORIES), list(KINDS), list(FIGURES), load_claims(study=folder.name)
+
+
+@pytest.mark.parametrize("name", ["curves", "dimension"])
+def test_a_page_with_the_address_of_another_one_is_left_out(tmp_path, monkeypatch, capfd, name):
+    """Of the app's own, and of a study's."""
+    before = dict(PAGES)
+    text = f"""from analysis.study import Page, Study
+STUDY = Study(title='a', pages=(Page(name='{name}', title='A', meaning='a', networks='any', grid='quick', takes='a minute'),))"""
+    told_by_the_environment(made(tmp_path / f"paged_{name}", **{"study.py": text}), monkeypatch)
+    assert dict(PAGES) == before and "is there already" in capfd.readouterr().err
 
 
 def test_the_kind_on_the_page_about_studies_measures(measured):
