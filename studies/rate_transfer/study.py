@@ -10,7 +10,6 @@ STUDY = Study(
     grids=("rate_transfer_quick", "rate_transfer"),
     evidence=(
         "rate_transfer_quick",
-        "rate_transfer_quick seed=range(5) --only network=relu2 --only task=hermite",
         "rate_transfer_quick seed=range(10) --only network=residual",
     ),
     pictures={"rates": ("Rates",)},
