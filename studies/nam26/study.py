@@ -54,5 +54,6 @@ STUDY = Study(
         "codes": ("Codes richness_codes",),
         "richness": ("Richness richness_symbols",),
         "linear": ("Linear richness_linear",),
+        "nc1": ("NC1 richness_codes",),
     },
 )

@@ -65,5 +65,11 @@ STUDY = Study(
         "fig3b",
         "fig3c",
     ),
-    pictures={"lstar": ("Lstar lstar-quick",), "looks": ("Looks lstar-measures",)},
+    pictures={
+        "lstar": ("Lstar lstar-quick",),
+        "looks": ("Looks lstar-measures",),
+        "order": ("Order",),
+        "errors": ("Errors eq3-errors",),
+        "noise": ("Noise fig2",),
+    },
 )

@@ -1,5 +1,6 @@
 """The figure of the onset of variance: errors over that at infinite width against examples, and the onset against the width."""
 
+from collections.abc import Mapping
 from typing import Any
 
 import altair as alt
@@ -16,10 +17,13 @@ from sweepkit.console.words import counted
 
 from ..fluctuations.outputs import DATA, SIZE, outputs_of
 from ..fluctuations.theory import onset_width
-from .onset import EXAMPLES, Onset, errors, onset
+from .onset import EXAMPLES, Array, Onset, errors, onset
+from .powers import Power, power, variances
 
 MEASURE, FACTOR, SERIES, KIND = "test_mse", 1.5, "series", "of"
 SINGLE, ENSEMBLE = "single networks", "ensembles"
+LEAST = 16
+"""The P from which powers of P are fitted: no onset lies below, and of fewer examples networks learn nothing."""
 _AXES = (SIZE, EXAMPLES, DATA)
 LAZY, INFINITE = "lazy, solved for", {"task": "hermite", "network": "tangent_kernel"}
 CASES = (
@@ -59,6 +63,14 @@ def _draw(results: str, sweep: str | None) -> Drawn | Missing:
 
 def _laws(results: str, sweep: str | None, one: Found) -> dict[str, Onset]:
     """The onsets of single networks and of ensembles, beside the kernel or, of trained networks, the ensemble of the widest."""
+    networks, limit, outputs = sides(results, sweep, one)
+    infinite = errors(limit, outputs, ensemble=True)
+    own = {kind: errors(networks, outputs, kind == ENSEMBLE) for kind in (SINGLE, ENSEMBLE)}
+    return {kind: onset(of, infinite, FACTOR) for kind, of in own.items() if len(of) and len(infinite)}
+
+
+def sides(results: str, sweep: str | None, one: Found) -> tuple[pd.DataFrame, pd.DataFrame, Mapping[str, Array]]:
+    """The networks of a case, those that stand for infinite width, and the outputs of both."""
     networks = seeds(results, one.selection, MEASURE, grid_keys(results))
     if one.case.title == LAZY:
         same = {key: one.setting.values[key] for key in ("degree", "d", "ridge", "test_size")}
@@ -66,10 +78,7 @@ def _laws(results: str, sweep: str | None, one: Found) -> dict[str, Onset]:
     else:
         widest = networks[SIZE] == networks[SIZE].max()
         networks, limit = networks[~widest], networks[widest]
-    outputs = outputs_of(results, pd.concat([networks["cell_id"], limit["cell_id"]]))
-    infinite = errors(limit, outputs, ensemble=True)
-    own = {kind: errors(networks, outputs, kind == ENSEMBLE) for kind in (SINGLE, ENSEMBLE)}
-    return {kind: onset(of, infinite, FACTOR) for kind, of in own.items() if len(of) and len(infinite)}
+    return networks, limit, outputs_of(results, pd.concat([networks["cell_id"], limit["cell_id"]]))
 
 
 def _theory(drawn: list[Found]) -> pd.DataFrame:
@@ -151,7 +160,58 @@ def _colour() -> alt.Color:
     return alt.Color(f"{SERIES}:N", title=None, sort=ORDER, legend=alt.Legend(labelLimit=330))
 
 
+def _draw_powers(results: str, sweep: str | None) -> Drawn | Missing:
+    """How the error at infinite width and the variance depend on P, which together decide how the onset grows with the width."""
+    drawn = list(found(results, sweep, CASES, MEASURE))
+    limits, spreads, said = [], [], []
+    for one in drawn:
+        networks, limit, outputs = sides(results, sweep, one)
+        law = power(errors(limit, outputs, ensemble=True), LEAST)
+        limits.append(law.points.assign(**{CASE: one.case.title}))
+        told = [f"{one.case.title}: E_inf ~ P^{_power(law)}"]
+        for size, of in variances(networks, outputs).groupby(SIZE):
+            each = power(of, LEAST)
+            scaled = each.points.assign(**{CASE: one.case.title, SIZE: size})
+            ends = ["mean", "low", "high"]
+            scaled[ends] = scaled[ends].mul(scaled[SIZE], axis=0)
+            spreads.append(scaled)
+            told.append(f"variance at width {size} ~ P^{_power(each)}")
+        said.append(", ".join(told))
+    if not spreads:
+        return Missing("no networks of task hermite at two widths, P and data seeds whose grid saves output")
+    at_limit, scaled = pd.concat(limits, ignore_index=True), pd.concat(spreads, ignore_index=True)
+    panels = [_falling(at_limit, "error at infinite width", colour_of(at_limit, CASE)).properties(title="the limit")]
+    for title, of in scaled.groupby(CASE, sort=False):
+        whole = of.assign(**{SIZE: of[SIZE].astype(int)})
+        panels.append(_falling(whole, "width x variance of outputs", colour_of(whole, SIZE)).properties(title=str(title)))
+    chart = alt.hconcat(*panels, spacing=25).resolve_scale(color="independent")
+    frame = pd.concat([at_limit, scaled], ignore_index=True)[[CASE, SIZE, EXAMPLES, "mean", "low", "high"]]
+    how = f"Exponents from P = {LEAST} on, 95% by the bootstrap over data sets; without a width: error at infinite width"
+    return Drawn(styled(chart), frame, f"{'. '.join(said)}. {how}.", ";\n\n".join(one.sql for one in drawn))
+
+
+def _power(law: Power) -> str:
+    return "?" if law.exponent is None else f"{law.exponent.value:.2f} ({law.exponent.low:.2f} to {law.exponent.high:.2f})"
+
+
+def _falling(frame: pd.DataFrame, title: str, colour: Any) -> Any:
+    """Means over P on two logarithmic axes."""
+    ends = [float(frame.loc[frame["low"] > 0, "low"].min()), float(frame["high"].max())]
+    scale = alt.Scale(type="log", nice=False, domain=ends)
+    x = alt.X(f"{EXAMPLES}:Q", title="training examples P", scale=alt.Scale(type="log", nice=False, padding=10),
+              axis=log_axis(frame[EXAMPLES], at_values=False))  # fmt: skip
+    y = alt.Y("mean:Q", title=title, scale=scale, axis=log_axis(frame["mean"], at_values=False, grid=True, format="~g"))
+    base = alt.Chart(frame).encode(x=x, color=colour)
+    bars = base.mark_rule(clip=True).encode(y=alt.Y("low:Q", scale=scale), y2="high:Q")
+    line = base.mark_line(point=True, clip=True).encode(y=y, tooltip=[EXAMPLES, alt.Tooltip("mean:Q", format=".3g")])
+    return alt.layer(bars, line).properties(width=270, height=250)
+
+
 VARIANCE_LIMIT = Figure(
     "VarianceLimit", "The onset of variance: from how many examples on networks of finite width are worse than infinite ones",
     "[Atanasov23]", ("variance_limit_quick", "variance_limit"), _draw,
+)  # fmt: skip
+ONSET_POWERS = Figure(
+    "OnsetPowers", "Why variance sets in where it does: the error at infinite width and the variance against the examples",
+    "docs/science/findings.md", ("variance_limit_quick", "variance_limit"), _draw_powers,
 )  # fmt: skip

@@ -10,5 +10,5 @@ STUDY = Study(
     grids=("variance_limit_quick", "variance_limit"),
     needs=("fluctuations",),
     evidence=("variance_limit_quick",),
-    pictures={"variance-limit": ("VarianceLimit",)},
+    pictures={"variance-limit": ("VarianceLimit",), "onset-powers": ("OnsetPowers",)},
 )

@@ -24,11 +24,11 @@ WHERE = {"task": "clusters", "shuffle": [0, None]}
 
 def _draw(results: str, sweep: str | None) -> Drawn | Missing:
     missing = Missing("no networks on clusters at two alpha whose grid saves richness")
-    if not all(knows(results, name, WHERE) for name in SHOWN):
+    if not all(knows(results, name, (*WHERE, OVER)) for name in SHOWN):
         return missing
     selection = Selection(sweep, limits="isfinite(nc1)").only(WHERE)
     first = points(results, selection, "nc1")
-    if first.frame.empty or first.frame.get(OVER, pd.Series()).nunique() < 2:
+    if first.frame.empty or OVER not in first.keys or first.frame[OVER].nunique() < 2:
         return missing
     setting = one_setting(first.frame, first.keys, (OVER,), None, first.declared)
     selection = selection.only(setting.values)

@@ -8,8 +8,9 @@ import altair as alt
 import numpy as np
 import pandas as pd
 
-from analysis.charts.curves import colour_of, styled
+from analysis.charts.curves import colour_of, log_axis, styled
 from analysis.data.keys import captioned
+from analysis.data.measures import knows
 from analysis.data.points import averaged, described, one_setting, points, seeds
 from analysis.data.selection import Selection
 from analysis.figures.drawn import Drawn, Figure, Missing
@@ -50,13 +51,18 @@ def fit(L: Array, error: Array, se: Array, law: Callable[[Array], Array]) -> Fit
 
 
 def _draw(results: str, sweep: str | None) -> Drawn | Missing:
+    missing = Missing("no rich networks of two L whose final_test_size is 20000")
+    if not knows(results, "readout_ratio", (*NOISELESS, OVER, "gamma", BY, "final_test_size")):
+        return missing
     limits = f"final_test_size >= 20000 AND L >= {LEAST} AND gamma >= 1"
     selection = Selection(sweep, limits=limits).only(NOISELESS)
     found = points(results, selection, "final_test_acc")
     if found.frame.empty or found.frame[OVER].nunique() < 2:
-        return Missing("no rich networks of two L whose final_test_size is 20000")
+        return missing
     setting = one_setting(found.frame, found.keys, (OVER, BY), {"d": 256}, found.declared)
-    frame = setting.frame.assign(**{ERROR: 1 - setting.frame["mean"], "least": 1 - setting.frame["high"], "most": 1 - setting.frame["low"]})
+    frame = setting.frame.assign(
+        **{ERROR: 1 - setting.frame["mean"], "least": 1 - setting.frame["high"], "most": 1 - setting.frame["low"]}
+    )
     frame = frame[frame[ERROR] > 0].reset_index(drop=True)
     lines = _theory(results, selection.only(setting.values), frame)
     panels, told = [_errors(frame, lines)], []
@@ -69,10 +75,10 @@ def _draw(results: str, sweep: str | None) -> Drawn | Missing:
     values = described(setting.values, captioned(setting.values, found.declared))
     caption = f"{values}; {averaged(frame)}, {counted(int(frame['n'].sum()), 'network')}; intervals 95%. "
     caption += f"Fitted at gamma = {FITTED}: {'; '.join(told)}." if told else ""
-    chart = styled(alt.hconcat(*panels, spacing=30).resolve_scale(color="independent"))
+    chart = styled(alt.hconcat(*panels, spacing=30).resolve_scale(color="independent", strokeDash="independent"))
     own = lines[lines[LAW] == OWN].rename(columns={ERROR: OWN})[[OVER, BY, OWN]]
     table = frame[[OVER, BY, "n", ERROR, "least", "most"]].merge(own, on=[OVER, BY], how="left")
-    return Drawn(chart, table.assign(**{EQ3: 1 - rich.test_accuracy(table[OVER])}), caption, found.sql)
+    return Drawn(chart, table.assign(**{EQ3: 1 - rich.test_accuracy(table[OVER].to_numpy(float))}), caption, found.sql)
 
 
 def _theory(results: str, selection: Selection, frame: pd.DataFrame) -> pd.DataFrame:
@@ -80,16 +86,27 @@ def _theory(results: str, selection: Selection, frame: pd.DataFrame) -> pd.DataF
     L = np.array(sorted(frame[OVER].unique()))
     lines = [pd.DataFrame({OVER: L, BY: None, LAW: EQ3, ERROR: 1 - rich.test_accuracy(L)})]
     ratios = seeds(results, selection, "readout_ratio", [OVER, BY])
-    each = ratios.assign(**{ERROR: 1 - rich.test_accuracy(ratios[OVER], ratios["value"]), LAW: OWN})
-    lines.append(each.groupby([OVER, BY, LAW], as_index=False)[ERROR].mean())
+    ratios[ERROR] = [1 - float(rich.test_accuracy(*at)) for at in zip(ratios[OVER], ratios["value"], strict=True)]
+    ratios[LAW] = OWN
+    lines.append(ratios.groupby([OVER, BY, LAW])[ERROR].mean().reset_index())
     return pd.concat(lines, ignore_index=True)
 
 
 def _errors(frame: pd.DataFrame, lines: pd.DataFrame) -> Any:
     least = float(frame[ERROR].min()) / 3
     scale = alt.Scale(type="log", nice=False, domain=[least, 1.3 * float(frame["most"].max())])
-    y = alt.Y(f"{ERROR}:Q", title="test error, last weights", scale=scale, axis=alt.Axis(format="~g"))
-    x = alt.X(f"{OVER}:Q", title="training symbols L", scale=alt.Scale(zero=False, nice=False, padding=12), axis=alt.Axis(grid=False, tickMinStep=1))
+    y = alt.Y(
+        f"{ERROR}:Q",
+        title="test error, last weights",
+        scale=scale,
+        axis=log_axis(frame[ERROR], at_values=False, grid=True, format="~g"),
+    )
+    x = alt.X(
+        f"{OVER}:Q",
+        title="training symbols L",
+        scale=alt.Scale(zero=False, nice=False, padding=12),
+        axis=alt.Axis(grid=False, tickMinStep=1),
+    )
     colour = colour_of(frame, BY)
     base = alt.Chart(frame).encode(x=x, color=colour)
     ends = frame.assign(least=frame["least"].clip(lower=least))
@@ -106,8 +123,15 @@ def _residuals(of: pd.DataFrame, fits: dict[str, Fit]) -> Any:
     """What is left of the logarithms of the errors at FITTED by each law."""
     error = (of["sd"] / np.sqrt(of["n"]) / of[ERROR]).to_numpy(float)
     parts = [pd.DataFrame({OVER: of[OVER], LAW: name, "left": one.residuals, "se": error}) for name, one in fits.items()]
-    shown = pd.concat(parts, ignore_index=True).assign(low=lambda f: f["left"] - 1.96 * f["se"], high=lambda f: f["left"] + 1.96 * f["se"])
-    x = alt.X(f"{OVER}:Q", title="training symbols L", scale=alt.Scale(zero=False, nice=False, padding=12), axis=alt.Axis(grid=False, tickMinStep=1))
+    shown = pd.concat(parts, ignore_index=True).assign(
+        low=lambda f: f["left"] - 1.96 * f["se"], high=lambda f: f["left"] + 1.96 * f["se"]
+    )
+    x = alt.X(
+        f"{OVER}:Q",
+        title="training symbols L",
+        scale=alt.Scale(zero=False, nice=False, padding=12),
+        axis=alt.Axis(grid=False, tickMinStep=1),
+    )
     colour = alt.Color(f"{LAW}:N", title="fitted", sort=list(fits))
     base = alt.Chart(shown).encode(x=x, color=colour)
     bars = base.mark_rule().encode(y=alt.Y("low:Q", title="log of measured over fitted"), y2="high:Q")

@@ -46,7 +46,9 @@ def _draw(results: str, sweep: str | None) -> Drawn | Missing:
         rows.append(alt.hconcat(*(_panel(one, row) for one in found), spacing=25))
         frames += [one.frame.assign(networks=row.title, measure=one.measure.name) for one in found]
         sql.append(found[0].sql)
-        values = {key: one.iloc[0] for key, one in found[0].frame.items() if one.nunique(dropna=False) == 1 and key in found[0].keys}
+        values = {
+            key: one.iloc[0] for key, one in found[0].frame.items() if one.nunique(dropna=False) == 1 and key in found[0].keys
+        }
         named = described(values, captioned(values, found[0].declared))
         n = counted(int(found[0].frame["n"].sum()), "network")
         told.append(f"{row.title}: {named}; {averaged(found[0].frame)}, {n}")
@@ -60,7 +62,7 @@ def _draw(results: str, sweep: str | None) -> Drawn | Missing:
 
 def _points(results: str, sweep: str | None, row: Row) -> list[Points]:
     """The points of both measures in one setting; none if they do not vary along the row."""
-    if not all(knows(results, name, row.where) for name in SHOWN):
+    if not all(knows(results, name, (*row.where, row.over, BY)) for name in SHOWN):
         return []
     selection = Selection(sweep, limits="final_test_auc IS NOT NULL").only({**row.where, BY: list(row.gammas)})
     first = points(results, selection, next(iter(SHOWN)))
@@ -78,6 +80,6 @@ def _panel(found: Points, row: Row) -> Any:
 
 
 ORDER_FIGURES = [
-    Figure("Order", "The sign of the output beside its order: last test accuracy and AUC, lazy to rich", "docs/science/findings.md",
-           ("fig1c_1f L=16", "fig3b"), _draw),
+    Figure("Order", "The sign of the output beside its order: last test accuracy and AUC, lazy to rich",
+           "docs/science/findings.md", ("fig1c_1f L=16", "fig3b"), _draw),
 ]  # fmt: skip
