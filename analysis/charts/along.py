@@ -50,16 +50,16 @@ def cells_of(selection: Selection) -> str:
 
 def _sql(selection: Selection, metric: Metric, keys: Iterable[str]) -> str:
     """SQL with one row per evaluation and group of networks that differ in their seed only."""
-    names = ", ".join(f"chosen.{quoted(key)}" for key in keys)
+    groups = ", ".join([*(f"chosen.{quoted(key)}" for key in keys), "curves.step"])
     value = f"curves.{quoted(metric.name)}"
     n, median, seeds = (finite(what, value, ok=False) for what in ("count", "median", "list"))  # all chosen ones finished
-    return f"""SELECT {names}, curves.step, {statistics_sql(value, ok=False)},
+    return f"""SELECT {groups}, {statistics_sql(value, ok=False)},
     {median} AS median, CASE WHEN {n} >= {LEAST_MEDIAN} THEN {seeds} END AS seeds
 FROM (SELECT cells.* FROM {selection.source} WHERE {selection.condition} AND status = 'ok') AS chosen
 JOIN curves USING (cell_id)
-GROUP BY {names}, curves.step
+GROUP BY {groups}
 HAVING {n} > 0
-ORDER BY {names}, curves.step"""
+ORDER BY {groups}"""
 
 
 def groups_along(results: str, selection: Selection, metric: Metric, keys: Iterable[str]) -> tuple[pd.DataFrame, str]:

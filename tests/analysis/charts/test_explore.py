@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 from sweepkit.studies.tong25.theory.of_same_different import expected
 
+from analysis.charts.along import groups_along
 from analysis.charts.curves import Look
 from analysis.charts.explore import Choices, TooMuch, _together, explore
 from analysis.data.choosing import along_with, axes_of, measures_of, rest_of, settled, suggested, suits_log
@@ -18,6 +19,7 @@ from analysis.data.source import ResultsError, state
 from analysis.headline import headline
 from analysis.results import Results
 from sweepkit.declarations.columns import Key
+from sweepkit.declarations.metrics import METRICS
 from sweepkit.stats import FEW, mean_interval, mean_intervals, median_interval
 from sweepkit.store.leases import Lease
 from sweepkit.store.store import Store
@@ -338,3 +340,10 @@ def test_a_caption_names_what_differs_from_the_defaults_of_the_network_and_the_t
     found = groups(store.results, Selection())
     assert "momentum = 0.9" in explore(store.results, Selection(), found, Choices(Look("L"))).caption
     assert "depth" not in explore(store.results, Selection(), found, Choices(Look("L"))).caption
+
+
+def test_a_curve_along_training_of_networks_that_differ_in_their_seed_alone(tmp_path):
+    store = Store(str(tmp_path))
+    store.commit("p", [row(seed, L=4, seed=seed, curves=3) for seed in range(2)])
+    found, _ = groups_along(str(tmp_path), Selection(), METRICS["test_acc"], [])
+    assert found["step"].tolist() == [0, 1000, 2000] and (found["n"] == 2).all()
