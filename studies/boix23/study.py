@@ -30,7 +30,11 @@ STUDY = Study(
     ),
     evidence=(
         "templates_quick",
+        "templates_quick seed=range(12) --only network=one_hot",
         "templates_more",
+        "templates_more seed=range(6) --only network=rnn,lstm",
+        "templates_more seed=range(6) --only P=1024 --only template=aba/abb",
+        "templates_more seed=range(6) --only task=symbolic_template --only identity_vo=True --only P=16",
         "templates_rate",
         "templates_more seed=range(48) --only template=copy --only embedding=256 --only identity_vo=True --only P=16",
         "templates_more seed=range(16) "

@@ -24,6 +24,7 @@ STUDY = Study(
     ),
     evidence=(
         "edge_of_stability_quick",
+        "edge_of_stability_quick seed=range(12) --only base_lr=0.2",
         "edge_of_stability --only momentum=0.5 --only base_lr=0.3,0.4",
     ),
     pictures={"edge": ("Edge",)},

@@ -44,6 +44,7 @@ STUDY = Study(
         "nstar_cnn",
         "attention_quick",
         "attention_quick seed=range(8) --only d=6,12",
+        "attention_quick seed=range(10) --only d=6,12 --only context=16",
     ),
     pictures={
         "nstar": ("Nstar nstar-he3-quick",),

@@ -59,7 +59,7 @@ STUDY = Study(
         "figf1",
         "fig1c_1f L=16",
         "fig1c_1f d=256 L=2,4,8,16,32,64,128,256",
-        "fig2 sigma2=1,2,4 L=4,16,64,512,4096 gamma=lazy,0.1,1 seed=range(3)",
+        "fig2 sigma2=1,2,4 L=4,16,64,512,4096 gamma=lazy,0.1,1 seed=range(6)",
         "fig3e",
         "fig3f L=16 patches=2,4,8 gamma=lazy,0.1,1 seed=range(3)",
         "fig3b",
