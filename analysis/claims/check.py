@@ -110,7 +110,7 @@ def _checked(results: str, claim: Claim) -> Checked:
         found: Measured | NotMeasured = KINDS[arguments.pop("kind")](results, **arguments)
     if isinstance(found, NotMeasured):
         return unmeasured(claim, found.why, there=bool(used.ids))
-    interval = after_looks(of_networks(found.interval, used.seeds), claim.looks)
+    interval = of_networks(after_looks(found.interval, claim.looks), used.seeds)
     added = f"; at {1 - 0.05 / claim.looks:.1%}, as seeds were added until it was decided" if claim.looks > 1 else ""
     found = found._replace(interval=interval, what=found.what + added)
     verdict, why = verdict_on(claim, claim.expected, found.interval)
@@ -119,9 +119,10 @@ def _checked(results: str, claim: Claim) -> Checked:
 
 def of_networks(interval: Interval, seeds: Collection[int]) -> Interval:
     """The interval with n the number of networks that it rests on: of one setting, where it is a fit's through many; and no more
-    than its values. An interval of no networks stays as it is."""
-    counted = [interval.n] if interval.counts == "values" else []
-    return interval._replace(n=min([*seeds, *counted])) if seeds else interval
+    than its values. A threshold's n is that already, and an interval of no networks stays as it is."""
+    if not seeds or interval.counts == "seeds":
+        return interval
+    return interval._replace(n=min([*seeds, *([interval.n] if interval.counts == "values" else [])]))
 
 
 def unmeasured(claim: Claim, why: str = "", there: bool = False) -> Checked:

@@ -257,11 +257,19 @@ def _one_setting(
 
 
 def _seeds_at_a_point(frame: pd.DataFrame) -> int:
-    """The median number of networks that differ in their seeds alone. Of points along a threshold, few lie where it is decided:
-    the least number would be that of the farthest one."""
+    """The median over points of the number of networks that differ in their seeds alone, or of their data sets where these have
+    seeds of their own. Kinds that need as many at each point say so by `note_seeds`."""
     own = ("cell_id", "seed", "data_seed", "value", "n")
     keys = [key for key in frame if key not in own and frame[key].nunique(dropna=False) > 1]
-    return int(frame.groupby(keys, dropna=False).size().median()) if keys else len(frame)
+    several = "data_seed" in frame and frame["data_seed"].nunique() > 1
+    unit = frame["data_seed" if several else "cell_id"]
+    return int(unit.groupby([frame[key] for key in keys], dropna=False).nunique().median()) if keys else unit.nunique()
+
+
+def note_seeds(n: int) -> None:
+    """Say that the measurement rests on no more than n independent networks at one of its points."""
+    if (used := _USED.get()) is not None:
+        used.seeds.append(n)
 
 
 def _unmixed(results: str, frame: pd.DataFrame) -> frozenset[str]:

@@ -10,7 +10,7 @@ from typing import Literal, NamedTuple, get_args
 import numpy as np
 
 from analysis.claims.entries import Claim, Expected
-from sweepkit.stats import LEAST_APART, Interval, least_equal
+from sweepkit.stats import LEAST_APART, LEAST_NETWORKS, Interval, least_equal
 
 Verdict = Literal[
     "confirmed", "in part", "contradicted", "not reproduced", "open", "needs files", "formulas lost", "not measured", "identity"
@@ -22,10 +22,6 @@ JUDGES = (
     "sweepkit/declarations", "sweepkit/stats", "sweepkit/store", "sweepkit/strings",
 )  # fmt: skip
 """Rooms of the core whose code a verdict depends on, besides the networks and its study."""
-
-
-LEAST_NETWORKS = 6
-"""The fewest networks that decide a claim: t intervals of 3 cover 79% where networks learn or do not."""
 
 
 class Again(NamedTuple):
@@ -72,6 +68,7 @@ def marks(claim: Claim) -> dict[str, str]:
 def verdict_on(claim: Claim, expected: Expected, interval: Interval) -> tuple[Verdict, str]:
     """The verdict on a claim, which has these expected values, and its reason."""
     verdict, why = judge(expected, interval)
+    why = why.replace("95%", f"{1 - 0.05 / claim.looks:.1%}") if claim.looks > 1 else why
     if verdict == "confirmed" and claim.identity:
         return "identity", f"as it must be: {claim.identity}"
     if few := too_few(interval):
@@ -95,8 +92,8 @@ def _of_spread(interval: Interval) -> str:
     """Words that the spread of the values adds to a verdict."""
     if interval.spread == "equal":
         return f"all {interval.n} values are equal, so that at most {least_equal(interval.n):.0%} of networks have others"
-    if interval.spread == "two groups" and interval.n < LEAST_APART:
-        return f"the values fall into two groups, whose shares {interval.n} networks do not tell: the interval holds them all"
+    if interval.spread == "two groups":
+        return "the values fall into two groups, whose shares so few do not tell: the interval holds them all"
     return ""
 
 

@@ -21,7 +21,7 @@ class Optimum(NamedTuple):
     x: float
     at: str = ""
     step: float = 0.0
-    """The logarithm of the ratio of values tried around x: the grid says no more than that log x lies within one such step."""
+    """How far the grid leaves log x open: a step of it where a parabola runs through three values, two where none does."""
 
 
 def optimum(x: Iterable[float], y: Iterable[float]) -> Optimum:
@@ -37,11 +37,13 @@ def optimum(x: Iterable[float], y: Iterable[float]) -> Optimum:
         return Optimum(float(xs[best]), OPEN[best > 0])
     near = slice(best - 1, best + 2)
     u, v = np.log(xs[near]), ys[near]
-    step = float(u[2] - u[0]) / 2
+    between = float(u[2] - u[0])
     if not np.isfinite(v).all():
-        return Optimum(float(xs[best]), step=step)
+        return Optimum(float(xs[best]), step=between)
     curvature, slope, _ = np.polyfit(u - u[1], v, 2)
-    return Optimum(float(np.exp(u[1] - slope / (2 * curvature))) if curvature > 0 else float(xs[best]), step=step)
+    if curvature <= 0:
+        return Optimum(float(xs[best]), step=between)
+    return Optimum(float(np.exp(u[1] - slope / (2 * curvature))), step=between / 2)
 
 
 def edge(x: Iterable[float], y: Iterable[float]) -> Optimum:

@@ -8,8 +8,8 @@
 
 The search is a bisection that knows its noise. After each step it resamples the means, and finds the bracket: the two rungs
 between which nearly all resampled curves cross. In the bracket it splits the widest gap, and adds seeds to the rungs that could
-lie on either side of x*. Each step depends on the values alone, so that a search that starts again asks for the same networks in
-the same order.
+lie on either side of x*. At the end those that decide it have LEAST_NETWORKS seeds, which a verdict takes. Each step depends on
+the values alone, so that a search that starts again asks for the same networks in the same order.
 """
 
 import math
@@ -20,7 +20,7 @@ from typing import Literal
 
 import numpy as np
 
-from sweepkit.stats import Threshold, clear_rise, threshold_of_means
+from sweepkit.stats import LEAST_NETWORKS, Threshold, clear_rise, deciding, threshold_of_means
 
 FIRST_SEEDS = 3
 """Seeds that a rung gets at its start, and each further time. The spread of fewer is too uncertain to tell on which side of x*
@@ -147,6 +147,12 @@ class ThresholdSearch:
             return sorted([split, *unsure])
         return self._refined(found, [k for k in (low, *inside, high) if 0 <= k <= top])
 
+    def _few(self, found: Threshold) -> list[int]:
+        """The rungs that decide x* and have fewer networks than a verdict takes, or than there are."""
+        rungs = self._measured()
+        around = rungs[deciding([self.ladder[k] for k in rungs], found.value, found.low, found.high)]
+        return [k for k in around if len(self.values[k]) < min(LEAST_NETWORKS, self.n_seeds[k])]
+
     def _bracket(self, found: Threshold, rungs: Sequence[int]) -> tuple[int, int]:
         """The two rungs between which `SURE` of the curves cross; -1 and the ladder's length stand for places beyond its ends."""
         draws = found.draws if len(found.draws) else np.array([found.value])
@@ -194,8 +200,9 @@ class ThresholdSearch:
             self.state = "as asked"
             return []
         if np.isfinite(found.low) and np.log(found.high / found.low) / 2 <= np.log1p(self.tolerance):
-            self.state = "as asked"
-            return []
+            few = self._few(found)
+            self.state = "searching" if few else "as asked"
+            return few
         self.state = "searching"
         if more := [k for k in around if self._has_seeds(k)]:
             return more

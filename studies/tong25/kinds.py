@@ -5,8 +5,10 @@ from typing import Any
 import numpy as np
 
 from analysis.claims.kinds.declared import kind
+from analysis.claims.kinds.measuring import ties
 from analysis.claims.networks_used import Where, networks
 from analysis.claims.verdict import Measured, NotMeasured
+from analysis.data.measures import measures
 from analysis.theory.cache import kept
 from sweepkit.stats import Interval, mean_interval
 from sweepkit.store.sql import literal
@@ -83,7 +85,8 @@ def error_beside_own_ratio(results: str, of: Where, prefer: Where | None = None)
     if found.frame.empty or ratios.frame.empty:
         return NotMeasured(found.what if found.frame.empty else ratios.what)
     said = float(np.mean([1 - rich.test_accuracy(of["L"], ratio) for ratio in ratios.frame["value"]]))
-    error = mean_interval(1 - found.frame["value"], bounds=(0, 1))
+    equal = ties(found.frame, measures(results)["final_test_acc"])
+    error = mean_interval(1 - found.frame["value"], bounds=(0, 1), sd_of_ties=equal)
     with np.errstate(divide="ignore"):
         value, low, high = (float(np.log(end / said)) for end in error[:3])
     told = f"natural logarithm of the factor {np.exp(value):.3g}: error {error.value:.3g} over {said:.3g}"

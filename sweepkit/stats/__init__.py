@@ -19,6 +19,7 @@ from sweepkit.stats.intervals import (
     FEW,
     LEAST_APART,
     LEAST_MEDIAN,
+    LEAST_NETWORKS,
     Interval,
     after_looks,
     bootstrap_interval,
@@ -30,13 +31,14 @@ from sweepkit.stats.intervals import (
     t_intervals,
     ties_of_shares,
 )
-from sweepkit.stats.thresholds import Threshold, clear_rise, threshold, threshold_interval, threshold_of_means
+from sweepkit.stats.thresholds import Threshold, clear_rise, deciding, threshold, threshold_interval, threshold_of_means
 
 __all__ = [
     "FEW",
     "FEWEST_OF_LAW",
     "LEAST_APART",
     "LEAST_MEDIAN",
+    "LEAST_NETWORKS",
     "BestExponent",
     "Collapse",
     "Curve",
@@ -51,6 +53,7 @@ __all__ = [
     "by_decades",
     "clear_rise",
     "collapse",
+    "deciding",
     "exponent_of_thresholds",
     "jackknife_interval",
     "least_equal",

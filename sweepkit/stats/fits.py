@@ -224,7 +224,9 @@ def exponent_of_thresholds(
     slopes = _slopes(np.log(xs), drawn, errors**-2)
     tails = [0.5 - level / 2, 0.5 + level / 2]
     low, high = np.quantile(slopes, tails) if len(slopes) else (np.nan, np.nan)
-    exponent = Interval(law.exponent.value, float(low), float(high), len(used), "thresholds resampled", "thresholds")
+    exponent = Interval(
+        law.exponent.value, float(low), float(high), min(t.n_seeds for t in used), "thresholds resampled", "seeds"
+    )
     return ThresholdExponent(exponent, law, misfit, len(used), *censored)
 
 

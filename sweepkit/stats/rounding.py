@@ -22,7 +22,9 @@ def in_digits(value: float, low: float, high: float) -> str:
 
 def with_bounds(found: Interval) -> str:
     """`0.888 (0.880 to 0.896)`: the value with its interval; `0.5, exact` where nothing in it is drawn."""
-    return f"{found.value:.6g}, exact" if found.spread == "exact" else in_digits(found.value, found.low, found.high)
+    if found.spread == "exact" and found.low == found.high:
+        return f"{found.value:.6g}, exact"
+    return in_digits(found.value, found.low, found.high)
 
 
 def with_interval(found: Interval) -> str:

@@ -188,10 +188,21 @@ def threshold_of_means(
         draws = _crossings(xs, means + errors * deviations, n, level, log_x, increasing)
         tails = [0.5 - confidence / 2, 0.5 + confidence / 2]
         low, high = (float(q) for q in np.quantile(draws, tails, method="inverted_cdf"))  # interpolating gives inf - inf
-    ends = (low, high) if np.isfinite([low, high]).all() else (value, value)
-    first, last = max(0, int(np.searchsorted(xs, min(ends))) - 1), int(np.searchsorted(xs, max(ends)))
-    n_seeds = int(n[min(first, len(n) - 1) : last + 1].min()) if n.min() > 1 else 1
+    n_seeds = int(n[deciding(xs, value, low, high)].min()) if n.min() > 1 else 1
     return Threshold(value, low, high, n_seeds, reached, level, float(xs[0]), float(xs[-1]), confidence, draws)
+
+
+def deciding(x: ArrayLike, value: float, low: float, high: float) -> slice:
+    """The places among ascending x of those that decide a threshold: from the one below its interval to the one above it; without
+    an interval, those around the value.
+
+    >>> deciding([1, 2, 4, 8, 16], 3.0, 2.5, 5.0)
+    slice(1, 4, None)
+    """
+    xs = np.asarray(x, dtype=float)
+    ends = [value if np.isnan(end) else end for end in (low, high)]
+    first, last = int(np.searchsorted(xs, ends[0])) - 1, int(np.searchsorted(xs, ends[1]))
+    return slice(min(max(0, first), len(xs) - 1), last + 1)
 
 
 def _order(x: Floats, log_x: bool) -> NDArray[np.intp]:

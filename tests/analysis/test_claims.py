@@ -15,6 +15,7 @@ from analysis.claims.chart import claims_chart
 from analysis.claims.check import advice, check, claims_frame, load_claims, of_networks
 from analysis.claims.entries import Claim, Expected
 from analysis.claims.kinds import KINDS
+from analysis.claims.networks_used import networks, noting_networks
 from analysis.claims.papers import ELSEWHERE, FIELD, OURS, PAPERS, place, rank
 from analysis.claims.verdict import Checked, Measured, NotMeasured, distance, judge, verdict_on
 from analysis.data.networks.pictures import Pictures
@@ -237,6 +238,20 @@ def test_a_verdict_takes_six_networks_and_ten_where_they_tie(n, spread, verdict,
     assert found == verdict and words in why
     of_identity = stated({"equal": 1, "within": 0.1}, identity="it is so")
     assert verdict_on(of_identity, claim.expected, Interval(1.0, 1.0, 1.0, n, spread=spread))[0] == "identity"
+
+
+def test_networks_are_counted_at_each_point_and_data_sets_where_they_have_seeds_of_their_own(tmp_path):
+    store = Store(str(tmp_path))
+    store.commit("p", [row(f"a{d}-{seed}", L=4, d=d, seed=seed) for d, n in ((16, 3), (32, 6), (64, 6)) for seed in range(n)])
+    store.commit(
+        "q", [row(f"b{s}", task="hermite", L=None, d=4, P=8, data_seed=s // 4, seed=s, test_mse=0.1 + s) for s in range(8)]
+    )
+    with noting_networks() as line:
+        KINDS["slope"](str(tmp_path), measure="best_test_acc", of={"task": "same_different", "L": 4}, over="d")
+    assert min(line.seeds) == 3  # a line rests on the fewest
+    with noting_networks() as sets:
+        networks(str(tmp_path), {"task": "hermite"}, "test_mse", axes=("data_seed",))
+    assert sets.seeds == [2]  # of four networks each
 
 
 def test_n_counts_the_networks_of_a_setting_and_no_points():

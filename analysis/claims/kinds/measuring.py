@@ -1,12 +1,13 @@
 """Kinds of measurement on networks of the store; each gives a value with its 95% interval."""
 
 from collections.abc import Mapping
+from math import hypot
 from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
 
-from analysis.claims.networks_used import Networks, Where, both_sides, either, like, networks
+from analysis.claims.networks_used import Networks, Where, both_sides, either, like, networks, note_seeds
 from analysis.claims.verdict import Measured, NotMeasured
 from analysis.data.measures import measures
 from analysis.data.parts import have_training_sets
@@ -17,6 +18,7 @@ from analysis.scaling.proportion import in_power
 from analysis.scaling.thresholds import Exponent, exponent, thresholds
 from sweepkit.declarations.columns import Metric
 from sweepkit.stats import FEWEST_OF_LAW, Interval, linear_fit, mean_interval
+from sweepkit.stats.intervals import Spread
 
 Found = Measured | NotMeasured
 
@@ -41,7 +43,9 @@ def difference_of_measures(results: str, measure: str, minus_measure: str, of: W
         return NotMeasured(f"no network has both {measure} and {minus_measure}: {found.what}")
     both = found.frame[["cell_id", "value"]].merge(other.frame[["cell_id", "value"]], on="cell_id")
     told = f"{measure} {both['value_x'].mean():.3g} minus {minus_measure} {both['value_y'].mean():.3g}"
-    return Measured(mean_interval(both["value_x"] - both["value_y"]), f"{told}; {found.what}", found.again)
+    known = measures(results)
+    equal = hypot(ties(found.frame, known[measure]), ties(other.frame, known[minus_measure]))
+    return Measured(mean_interval(both["value_x"] - both["value_y"], sd_of_ties=equal), f"{told}; {found.what}", found.again)
 
 
 def slope(
@@ -88,12 +92,14 @@ def slope_of(found: Networks, over: str, log: bool, growing: Mapping[str, float]
         # Networks of one seed see the same data at all of these values: only seeds are independent.
         parts = [part for _, part in frame.groupby("seed")]
         whole = [part for part in parts if part[over].nunique() == frame[over].nunique()]
+        note_seeds(len(whole))
         if len(whole) < len(parts):
             what += f"; slopes of the {len(whole)} of {len(parts)} seeds that have a network at every {over}"
         if not whole:
             return NotMeasured(f"no seed has a network at every {over}: {what}")
         interval = mean_interval([_of_line(part, over, log).value for part in whole])
     else:
+        note_seeds(int(frame.groupby(over)["seed"].nunique().min()))
         interval = _of_line(frame, over, log)
     said = f"exponent of {over} in the {what}" if log else f"gain per doubling of {over} of the {what}"
     return Measured(interval, said, found.again)
@@ -188,7 +194,7 @@ def threshold_ratio(
     low = np.quantile(np.nan_to_num(least, nan=0.0, posinf=np.inf), 0.025, method="inverted_cdf")
     high = np.quantile(np.nan_to_num(most, nan=np.inf, posinf=np.inf), 0.975, method="inverted_cdf")
     value = max(left.value, 0.0) / right.value
-    interval = Interval(value, float(low), float(high), min(left.n_seeds, right.n_seeds), "resampled")
+    interval = Interval(value, float(low), float(high), min(left.n_seeds, right.n_seeds), "resampled", "seeds")
     return Measured(interval, f"ratio of thresholds: {told}", found.again)
 
 
@@ -243,6 +249,7 @@ def _threshold_exponent(found: Networks, law: Law) -> Found:
     if isinstance(fit, NotMeasured):
         return fit
     interval = fit.interval
+    note_seeds(min(one.n_seeds for one in curves["threshold"] if one.is_reached))
     at = f"at {fit.n_used} {against} from {fit.law.x_low:g} to {fit.law.x_high:g} ({fit.censored})"
     reached = f"{law.measure.short} {level:g}"
     return Measured(interval, f"exponent b of {over}* ~ {against}^b for {reached} {at}; {found.what}", found.again)
@@ -273,9 +280,11 @@ def _less(of: Measured, other: Found) -> Found:
         return NotMeasured(f"for the networks to subtract: {other.why}")
     a, b = of.interval, other.interval
     value, low, high = a.value - b.value, np.hypot(a.value - a.low, b.high - b.value), np.hypot(a.high - a.value, b.value - b.low)
-    counts = b.counts if a.counts == "values" else a.counts
-    of_both = (min(a.n, b.n), "errors in quadrature", counts, a.spread or b.spread)
-    found = Interval(value, value - float(low), value + float(high), *of_both)
+    counting = [one for one in (a, b) if one.counts in ("values", "seeds")] or [a, b]
+    fewest = min(counting, key=lambda one: one.n)
+    spread: Spread = "two groups" if "two groups" in (a.spread, b.spread) else ""
+    ends = value - float(low), value + float(high)
+    found = Interval(value, *ends, fewest.n, "errors in quadrature", fewest.counts, spread)
     return Measured(found, f"difference, {a.value:.3g} minus {b.value:.3g}; {of.what}", of.again)
 
 

@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 
 from analysis.claims.kinds.measuring import Found, ties
-from analysis.claims.networks_used import Networks, Where, either, like, networks
+from analysis.claims.networks_used import Networks, Where, either, like, networks, note_seeds
 from analysis.claims.verdict import Measured, NotMeasured
 from analysis.data.measures import measures
 from sweepkit.stats import Interval, mean_interval
@@ -74,7 +74,8 @@ def turn(results: str, measure: str, of: Where, over: str, prefer: Where | None 
     changes = [_pairs(found, {over: high}, {over: low}, ()) for low, high in pairwise(at)]
     if lacking := [change for change in changes if isinstance(change, NotMeasured)]:
         return lacking[0]
-    each = [mean_interval(change, level=1 - 0.05 / 2) for change in changes]
+    equal = ties(found.frame, measures(results)[measure])
+    each = [mean_interval(change, level=1 - 0.05 / 2, sd_of_ties=equal) for change in changes]
     ends = [a * b for a in each[0][1:3] for b in each[1][1:3]]
     spread = each[0].spread or each[1].spread
     interval = Interval(
@@ -95,5 +96,6 @@ def _pairs(found: Networks, a: Where, b: Where, along: Sequence[str]) -> "pd.Ser
     if left.empty or right.empty:
         return NotMeasured(f"networks of one side only: {found.what}")
     pairs = (left - right).dropna()
+    note_seeds(pairs.index.get_level_values("seed").nunique())
     shared = " and ".join(filter(None, [", ".join(along), "seed"]))
     return NotMeasured(f"no two networks that share {shared}") if pairs.empty else pairs

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from scipy.optimize import isotonic_regression
 from scipy.special import expit
 
-from sweepkit.stats import Threshold, threshold, threshold_interval
+from sweepkit.stats import Threshold, deciding, threshold, threshold_interval, threshold_of_means
 from sweepkit.stats.thresholds import _isotonic
 
 X = 2.0 ** np.arange(1, 11)
@@ -218,3 +218,19 @@ def test_what_is_refused():
         threshold_interval([1, 2], [[0.5], []], 0.75)
     with pytest.raises(ValueError, match="values at x = 1"):
         threshold_interval([2, 1], [[0.5], [float("nan")]], 0.75)
+
+
+@pytest.mark.parametrize(
+    ("ends", "wanted"),
+    [((3.0, 2.5, 5.0), [2, 4, 8]), ((3.0, np.nan, np.nan), [2, 4]), ((3.0, 2.5, np.inf), [2, 4, 8, 16]),
+     ((np.inf, 9.0, np.inf), [8, 16]),
+     ((-np.inf, -np.inf, 1.5), [1, 2]), ((-np.inf, -np.inf, -np.inf), [1])],
+)  # fmt: skip
+def test_the_values_that_decide_a_threshold(ends, wanted):
+    x = np.array([1, 2, 4, 8, 16])
+    assert x[deciding(x, *ends)].tolist() == wanted
+
+
+def test_n_of_a_threshold_is_of_the_values_that_decide_it():
+    found = threshold_of_means([8, 16, 32, 64], [3, 6, 6, 3], [0.1, 0.4, 0.8, 0.9], [0.01] * 4, 0.6)
+    assert found.n_seeds == 6
