@@ -1,7 +1,7 @@
 """How often 95% intervals of few networks hold the value that all networks of a large pool have: pools of networks of evidence/.
 
 Networks are drawn from their pool with replacement, seed by seed, so that the points of a seed stay together; the pool's value is
-the truth. Each share stands as it was measured on 2026-11-30: where intervals cover less than they say, this is stated. The truth of an
+the truth. Each share stands as it was measured on 2026-11-30, also where it is less than the interval says. The truth of an
 optimum lies on the grid of its interval, so that the error of the grid is in the interval alone.
 """
 
