@@ -32,7 +32,7 @@ def test_rich_networks_beside_eq3_and_bayes(measured):
     assert set(frame["theory"]) == {"Eq. 3", "Bayes, generalising"}
     noiseless = frame[frame["theory"] == "Eq. 3"]
     assert list(noiseless["expected"]) == pytest.approx([float(eq3(n)) for n in noiseless["L"]])
-    assert (abs(noiseless["difference"]) < 0.01).all() and (frame["n"] == 4).all()
+    assert (abs(noiseless["difference"]) < 0.01).all() and (frame["n"] == 6).all()
     assert list(frame["last"]) == pytest.approx(list(frame["mean"] - 0.01), abs=1e-9)
     shown = text(frame)
     assert "Bayes, generalising" in shown and "sigma2" in shown
