@@ -269,10 +269,10 @@ def test_home_draws_the_figures_that_a_sweep_is_meant_for_once_they_are_asked_fo
         store.write_plan(name, [cell["cell_id"] for cell in cells], whole=True)
     shown = page("home", tmp_path)
     (fold,) = [one for one in shown.expander if "figure" in one.label]
-    assert fold.label == "2 figures of the papers from these networks"
+    assert fold.label == "3 figures of the papers from these networks"  # with that of a finding
     (named,) = [one.value for one in shown.caption if one.value.startswith("Trained for")]
     assert named == (
-        "Trained for figure **1c**, Test accuracy against the number of training symbols, lazy to rich, and for 1 other figure: "
+        "Trained for figure **1c**, Test accuracy against the number of training symbols, lazy to rich, and for 2 other figures: "
         "open one below. This chart is another one."
     )
     assert len(shown.get("vega_lite_chart")) == 2  # the main chart of each sweep
