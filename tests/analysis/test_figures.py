@@ -189,7 +189,7 @@ def test_writes_svg_png_and_csv(measured, tmp_path):
     assert (tmp_path / "out" / "measured-C3.pdf").read_bytes().startswith(b"%PDF")
     rows = list(csv.DictReader((tmp_path / "out" / "measured-C3.csv").read_text().splitlines()))
     assert {r["gamma_label"] for r in rows} == {"1"}
-    assert "4 seeds per point" in done.output.replace("\n", " ")
+    assert "6 seeds per point" in done.output.replace("\n", " ")
 
 
 def test_another_measure_is_drawn_beside_the_files_of_the_own_one(measured, tmp_path):

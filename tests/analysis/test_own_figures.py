@@ -43,7 +43,7 @@ def test_the_asked_axes_and_values(measured, tmp_path):
     rows, said = drawn(measured, tmp_path, "curve", *words)
     assert {row["d"] for row in rows} == {"64", "128", "256"} and {row["L"] for row in rows} == {"3", "5"}
     assert all(float(row["low"]) < float(row["mean"]) < float(row["high"]) for row in rows)
-    assert said.startswith("Last test accuracy against input dimension d. ") and "4 seeds per point" in said.replace("\n", " ")
+    assert said.startswith("Last test accuracy against input dimension d. ") and "6 seeds per point" in said.replace("\n", " ")
 
 
 @pytest.mark.parametrize("words", [["--by", "none", "--no-theory"], ["--panels", "d", "--no-residuals", "--seeds", "--log-x"]])

@@ -105,7 +105,7 @@ def test_captions_count_the_networks_that_are_drawn(tmp_path):
     rows = [*equilibrium_rows(mixed=True), *equilibrium_rows((16, 32), first=10_000, width=64, mixed=False)]
     rows += equilibrium_rows((16, 24), first=20_000, scaling="mean_field", mixed=False)
     store.commit("p", rows)
-    assert "224 networks, 64 of which did not mix" in FIGURES["Nstar"].draw(store.results, None).caption
+    assert "336 networks, 96 of which did not mix" in FIGURES["Nstar"].draw(store.results, None).caption
     collapse = FIGURES["Collapse"].draw(store.results, None)
     assert "scaling = standard" in collapse.caption and "; 240 networks, 6 seeds" in collapse.caption
     assert len(collapse.frame) == len(SIZES) * len(P)
@@ -129,7 +129,7 @@ def attention_rows(first=0, late=1.0):
     rng, found = np.random.default_rng(0), []
     for d, context in ((6, 16), (8, 16), (12, 16), (6, 8), (6, 32)):
         for p in (32, *P[:5]):
-            for seed in range(6):
+            for seed in range(4):
                 over = np.log(p / late / attention.samples(LEVEL, d, context, 2))
                 value = LEVEL + 0.1 * over + SD * rng.standard_normal()
                 here = {"d": d, "context": context, "P": p, "seed": seed, "alignment_f": value, "curves": 0}

@@ -150,7 +150,7 @@ def test_the_claim_counts_the_second_layer_at_one_first_width(tmp_path):
 
 
 def test_networks_that_did_not_mix_decide_nothing(tmp_path):
-    """Twelve networks that contradict a claim did not mix, three that agree did: all together would contradict it."""
+    """Twelve networks that contradict a claim did not mix, six that agree did: all together would contradict it."""
     expected = {"at_most": 3.3}
     claim = Claim.model_validate(
         {"id": "made", "topic": "Sample complexity", "source": "made", "says": "made", "because": "made", "expected": expected,
@@ -158,13 +158,13 @@ def test_networks_that_did_not_mix_decide_nothing(tmp_path):
          "measure": {"kind": "mean", "measure": "n_specialised_1", "of": {"task": "he3", "network": "erf3"}}}
     )  # fmt: skip
     rows = [
-        {"network": "erf3", "d": 10, "width": 64, "width1": 256, "seed": seed, "alignment_f": 0.4, "mixed": seed < 3,
-         "n_specialised_1": (0.7 if seed < 3 else 9.0) + 0.01 * seed}
-        for seed in range(15)
+        {"network": "erf3", "d": 10, "width": 64, "width1": 256, "seed": seed, "alignment_f": 0.4, "mixed": seed < 6,
+         "n_specialised_1": (0.7 if seed < 6 else 9.0) + 0.01 * seed}
+        for seed in range(18)
     ]  # fmt: skip
     [found] = check(committed(tmp_path / "some", rows), [claim])
-    assert found.verdict == "confirmed" and "3 networks, 12 more left out that did not mix" in found.measured.what
-    [none] = check(committed(tmp_path / "none", rows[3:]), [claim])
+    assert found.verdict == "confirmed" and "6 networks, 12 more left out that did not mix" in found.measured.what
+    [none] = check(committed(tmp_path / "none", rows[6:]), [claim])
     assert none.verdict == "open" and "0 networks, 12 more left out that did not mix" in none.why
     [all_of_them] = check(committed(tmp_path / "all", [row | {"mixed": True} for row in rows]), [claim])
     assert all_of_them.verdict == "contradicted"

@@ -60,7 +60,7 @@ def test_the_command_writes_every_statement_once_and_the_summary_into_the_readme
         assert (verdicts[claim.id] in ("not measured", "formulas lost")) == bool(claim.not_measured), claim.id
         assert claim.grid is None or verdicts[claim.id] != "open" or f" {Path(claim.grid).stem}" in line, claim.id
         assert not claim.not_measured or escaped(" ".join(claim.not_measured.split())) in line, claim.id
-    assert "172 networks" in text and re.search(r" \d{4}-\d\d-\d\d, code of commit \w+", text) and str(here) not in text
+    assert "258 networks" in text and re.search(r" \d{4}-\d\d-\d\d, code of commit \w+", text) and str(here) not in text
     assert readme.startswith("# Mine") and readme.endswith("The rest.\n")
     assert summary_in(readme, "README.md") == by_paper(summary_in(text, "page"))
     papers = ["Tong & Pehlevan 2025", "Rubin et al. 2025", "Nam et al. 2026", "Boix-Adsera et al. 2023"]
