@@ -7,6 +7,7 @@ import signal
 import struct
 import subprocess
 import sys
+import time
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -78,6 +79,9 @@ def _of_wandb(at: Any, sweep: str) -> list[Told]:
         summary: dict[str, Any] = {}
         curves: dict[str, dict[int, float]] = {}
         ended = False
+        # Wandb's own process writes the end of a run after the call has returned.
+        while not any(Record.FromString(data).HasField("exit") for data in _wandb_records(path.read_bytes())):
+            time.sleep(0.05)
         for data in _wandb_records(path.read_bytes()):
             record = Record.FromString(data)
             for one in record.run.config.update:
