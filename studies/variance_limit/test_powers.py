@@ -7,10 +7,8 @@ from sweepkit.studies.variance_limit.powers import power, variances
 
 from analysis.figures.registry import FIGURES, Drawn, Missing
 from sweepkit.store.store import Store
-from tests.analysis.test_training_figures import made_store
+from tests.analysis.test_training_figures import lazy_cells, made_store
 from tests.store_rows import row
-from trainables.cell import cell_of
-from trainables.tasks import Hermite
 
 EXAMPLES = (16, 32, 64)
 
@@ -42,15 +40,6 @@ def test_the_variance_is_that_of_outputs_over_seeds():
 
 def test_the_figure_has_both_powers(tmp_path):
     """At infinite width P^-1; a variance of P/width."""
-    lazy = {"training": "ridge", "ridge": 1e-6}
-    cells = [
-        cell_of(Hermite(d=4, degree=2, P=P, data_seed=data), network="tangent", width=m, seed=2 * data + seed, **lazy)
-        for P in EXAMPLES for data in range(2) for m in (8, 16) for seed in range(2)
-    ]  # fmt: skip
-    limits = [
-        cell_of(Hermite(d=4, degree=2, P=P, data_seed=data), network="tangent_kernel", seed=0, **lazy)
-        for P in EXAMPLES for data in range(2)
-    ]  # fmt: skip
 
     def value(cell):
         if cell.network.name == "tangent_kernel":
@@ -58,7 +47,7 @@ def test_the_figure_has_both_powers(tmp_path):
         spread = cell.task.P / cell.width / 2
         return {"test_mse": 1 / cell.task.P + spread, "output": [(2 * (cell.seed % 2) - 1) * spread**0.5] * 4}
 
-    found = FIGURES["OnsetPowers"].draw(made_store(tmp_path, [*cells, *limits], value, ["output"]), None)
+    found = FIGURES["OnsetPowers"].draw(made_store(tmp_path, lazy_cells(EXAMPLES, (8, 16)), value, ["output"]), None)
     assert isinstance(found, Drawn), found
     scaled = found.frame[found.frame["width"].notna()]
     np.testing.assert_allclose(scaled["mean"], scaled["P"])

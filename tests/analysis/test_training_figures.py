@@ -1,5 +1,6 @@
 """Figures of laws of training, from small networks trained here and from made ones."""
 
+import itertools
 import re
 
 import numpy as np
@@ -484,17 +485,18 @@ def test_spreads_over_weights_beside_the_lazy_theory(tmp_path):
     assert of["lazy theory"].isna().sum() == 6  # none for trained networks and shifts
 
 
+def lazy_cells(examples, widths):
+    """Lazy networks that are solved for, two seeds of each width on two data sets, and those of infinite width."""
+    lazy, sets = {"training": "ridge", "ridge": 1e-6}, list(itertools.product(examples, range(2)))
+    return [
+        *(cell_of(Hermite(d=4, degree=2, P=P, data_seed=data), network="tangent", width=m, seed=2 * data + seed, **lazy)
+          for P, data in sets for m in widths for seed in range(2)),
+        *(cell_of(Hermite(d=4, degree=2, P=P, data_seed=data), network="tangent_kernel", seed=0, **lazy) for P, data in sets),
+    ]  # fmt: skip
+
+
 def test_the_onset_of_variance_of_single_networks_and_ensembles(tmp_path):
     """Errors of 0.1 (1 + (P/P*)^2/2), P* = 2 sqrt(width), for single networks, and 0.1 for ensembles and at infinite width."""
-    lazy, examples = {"training": "ridge", "ridge": 1e-6}, (4, 8, 16, 32)
-    cells = [
-        cell_of(Hermite(d=4, degree=2, P=P, data_seed=data), network="tangent", width=m, seed=2 * data + seed, **lazy)
-        for P in examples for data in range(2) for m in (8, 16, 32) for seed in range(2)
-    ]  # fmt: skip
-    limits = [
-        cell_of(Hermite(d=4, degree=2, P=P, data_seed=data), network="tangent_kernel", seed=0, **lazy)
-        for P in examples for data in range(2)
-    ]  # fmt: skip
 
     def value(cell):
         if cell.network.name == "tangent_kernel":
@@ -502,7 +504,7 @@ def test_the_onset_of_variance_of_single_networks_and_ensembles(tmp_path):
         excess = 0.05 * (cell.task.P / (2 * cell.width**0.5)) ** 2
         return {"test_mse": 0.1 + excess, "output": [(2 * (cell.seed % 2) - 1) * excess**0.5] * 4}
 
-    found = FIGURES["VarianceLimit"].draw(made_store(tmp_path, [*cells, *limits], value, ["output"]), None)
+    found = FIGURES["VarianceLimit"].draw(made_store(tmp_path, lazy_cells((4, 8, 16, 32), (8, 16, 32)), value, ["output"]), None)
     assert isinstance(found, Drawn), found
     onsets = found.frame[found.frame["of"] == "single networks"].groupby("width")["P*"].first()
     # Between 4 and 8 ratios are 1.25 and 2, and the line in logarithms crosses 1.5 at 0.93 of P*.

@@ -105,7 +105,7 @@ def test_scaling_rescales_by_the_bound_and_says_how_well_it_does(monkeypatch, by
     [said] = [one.value for one in page.caption if one.value.startswith("S = ")]
     rescaled, as_measured = (float(part.split(" = ")[-1].split(",")[-1].split()[0]) for part in said.split(" over ")[:2])
     assert "Rescaled by the bound's P*, nothing fitted" in said
-    # Of 6 seeds S is about 1.4 where curves collapse; as measured they lie apart by ln(64/16) x 0.1, that is 28 errors of a mean.
+    # For 6 seeds S is about 1.4 where curves collapse; as measured they lie ln(64/16) x 0.1 apart, 28 errors of a mean.
     assert rescaled < 4 and as_measured > 50
 
 

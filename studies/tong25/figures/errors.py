@@ -28,7 +28,7 @@ LAWS: dict[str, Callable[[Array], Array]] = {
     "power of L": np.log,
     "exp(-c (L^2 - L))": lambda L: L**2 - L,
 }
-"""What the logarithm of the error is linear in, by the law's name."""
+"""By the law's name, the function of L in which the logarithm of the error is linear."""
 EQ3, OWN = "Eq. 3", "Eq. C.18 at the networks' ratio"
 
 
@@ -92,6 +92,11 @@ def _theory(results: str, selection: Selection, frame: pd.DataFrame) -> pd.DataF
     return pd.concat(lines, ignore_index=True)
 
 
+def _symbols() -> alt.X:
+    scale = alt.Scale(zero=False, nice=False, padding=12)
+    return alt.X(f"{OVER}:Q", title="training symbols L", scale=scale, axis=alt.Axis(grid=False, tickMinStep=1))
+
+
 def _errors(frame: pd.DataFrame, lines: pd.DataFrame) -> Any:
     least = float(frame[ERROR].min()) / 3
     scale = alt.Scale(type="log", nice=False, domain=[least, 1.3 * float(frame["most"].max())])
@@ -101,12 +106,7 @@ def _errors(frame: pd.DataFrame, lines: pd.DataFrame) -> Any:
         scale=scale,
         axis=log_axis(frame[ERROR], at_values=False, grid=True, format="~g"),
     )
-    x = alt.X(
-        f"{OVER}:Q",
-        title="training symbols L",
-        scale=alt.Scale(zero=False, nice=False, padding=12),
-        axis=alt.Axis(grid=False, tickMinStep=1),
-    )
+    x = _symbols()
     colour = colour_of(frame, BY)
     base = alt.Chart(frame).encode(x=x, color=colour)
     ends = frame.assign(least=frame["least"].clip(lower=least))
@@ -120,18 +120,13 @@ def _errors(frame: pd.DataFrame, lines: pd.DataFrame) -> Any:
 
 
 def _residuals(of: pd.DataFrame, fits: dict[str, Fit]) -> Any:
-    """What is left of the logarithms of the errors at FITTED by each law."""
+    """The logarithms of measured over fitted errors at FITTED, by each law."""
     error = (of["sd"] / np.sqrt(of["n"]) / of[ERROR]).to_numpy(float)
     parts = [pd.DataFrame({OVER: of[OVER], LAW: name, "left": one.residuals, "se": error}) for name, one in fits.items()]
     shown = pd.concat(parts, ignore_index=True).assign(
         low=lambda f: f["left"] - 1.96 * f["se"], high=lambda f: f["left"] + 1.96 * f["se"]
     )
-    x = alt.X(
-        f"{OVER}:Q",
-        title="training symbols L",
-        scale=alt.Scale(zero=False, nice=False, padding=12),
-        axis=alt.Axis(grid=False, tickMinStep=1),
-    )
+    x = _symbols()
     colour = alt.Color(f"{LAW}:N", title="fitted", sort=list(fits))
     base = alt.Chart(shown).encode(x=x, color=colour)
     bars = base.mark_rule().encode(y=alt.Y("low:Q", title="log of measured over fitted"), y2="high:Q")

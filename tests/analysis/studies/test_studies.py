@@ -221,7 +221,7 @@ def test_a_broken_study_that_only_the_environment_names_is_left_out_and_told_onc
 
 @pytest.mark.parametrize("name", ["curves", "dimension"])
 def test_a_page_with_the_address_of_another_one_is_left_out(tmp_path, monkeypatch, capfd, name):
-    """Of the app's own, and of a study's."""
+    """One is a page of the app itself, the other a study's."""
     before = dict(PAGES)
     text = f"""from analysis.study import Page, Study
 STUDY = Study(title='a', pages=(Page(name='{name}', title='A', meaning='a', networks='any', grid='quick', takes='a minute'),))"""
