@@ -65,7 +65,7 @@ def measured_store(folder: Path, is_rich: bool = False) -> str:
     diverged = row(10**6, "diverged", **SETTING, L=3, d=64, sigma2=0.0, prefactor="sqrt_d", best_test_acc=None)
     neurons = {"neuron_readout": [1.0, -1.5, 0.5], "neuron_alignment": [0.9, -0.9, 0.8]}
     rows[0] |= neurons  # L = 2
-    rows[4] |= neurons  # L = 3
+    rows[SEEDS] |= neurons  # L = 3
     declared = []
     if is_rich:
         from tests.rich_rows import RICH, rich
