@@ -1,6 +1,7 @@
 """Packs: cells that train together. They are formed from pending cells, by time and memory. Knows no Ray.
 
-On a CPU the cells of a pack have one shape. On a card, which works on hundreds at once, they have one `Engine.pack_key`.
+Cells of a pack have one `Engine.pack_key`: on a CPU that is one shape for most engines, on a card, which works on hundreds at
+once, it is less.
 """
 
 import hashlib
@@ -264,19 +265,29 @@ class PackQueue:
         return same
 
     def _of_shape(self, first: tuple[int, Shape]) -> list[int]:
-        """Cells for a pack on a CPU: of one shape, and of one rank unless that is too little work for a pack."""
+        """Cells for a pack on a CPU: of one shape and one rank, and of others with the same pack key if that is too little work
+        for a pack."""
         rank, shape = first
         each = self._seconds(shape)
         target = min(self.pack_seconds, max(self.remaining_seconds() / 3, SMALLEST_PACK_S))
         lane = self._lanes[first]
         same = list(islice(lane, max(1, int(target / each))))
         if len(lane) * each < min(SMALLEST_PACK_S, target):
-            ranks = (r for r in self._ranks[shape] if r < LATE or r == rank)
-            lanes = chain.from_iterable(self._lanes[r, shape] for r in ranks)
-            same = list(islice(lanes, max(1, int(min(SMALLEST_PACK_S, target) / each))))
+            mates = chain.from_iterable(
+                self._lanes[r, mate] for mate in self._mates(shape) for r in self._ranks[mate] if r < LATE or r == rank
+            )
+            same = list(islice(mates, max(1, int(min(SMALLEST_PACK_S, target) / each))))
         while len(same) > 1 and not self._fits(same):
             same = same[: (len(same) + 1) // 2]
         return same
+
+    def _mates(self, shape: Shape) -> list[Shape]:
+        """The pending shapes whose cells may share a pack with those of this one, which comes first."""
+        own = self._chosen(shape)
+        if own.key == shape[0]:  # the engine joins no shapes
+            return [shape]
+        others = (other for other in self._ranks if other is not shape)
+        return [shape, *(o for o in others if (c := self._chosen(o)).key == own.key and c[:2] == own[:2])]
 
     def _for_card(self, first: tuple[int, Shape]) -> list[int]:
         """Cells for a pack on a card: of any shapes with one pack key, enough to fill the card and to take the time target.

@@ -5,10 +5,11 @@ from trainables.engines.dense.engine import Batched, Reference
 from trainables.engines.gram.engine import Gram
 from trainables.engines.langevin.engine import Langevin
 from trainables.engines.patches.engine import Patches
+from trainables.engines.resident.engine import Resident
 from trainables.engines.ridge.engine import Ridge
 from trainables.engines.stacked.engine import Stacked
 
-_ENGINES = (Reference(), Batched(), Gram(), Patches(), Stacked(), Langevin(), Ridge())
+_ENGINES = (Reference(), Batched(), Gram(), Patches(), Resident(), Stacked(), Langevin(), Ridge())
 ENGINES: dict[str, Engine] = {engine.name: engine for engine in _ENGINES}
 """The engines by name."""
 

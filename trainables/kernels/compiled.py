@@ -18,6 +18,9 @@ FAST = {"reassoc", "contract", "nsz", "arcp"}
 compiled: Any = numba.njit(cache=True, nogil=True, fastmath=FAST)
 # Inlined, because a call passes each array as seven words on the stack, which costs more than the work on its 256 neurons.
 inline: Any = numba.njit(nogil=True, fastmath=FAST, forceinline=True)
+# Divisions are not checked for zero: a check keeps a loop from becoming vectors.
+unchecked: Any = numba.njit(cache=True, nogil=True, fastmath=FAST, error_model="numpy")
+unchecked_inline: Any = numba.njit(nogil=True, fastmath=FAST, error_model="numpy", forceinline=True)
 # Without fastmath every processor gives the same digits: no sum is reordered, no multiplication fused with an addition.
 exact: Any = numba.njit(cache=True, nogil=True)
 exact_inline: Any = numba.njit(nogil=True, forceinline=True)

@@ -84,15 +84,17 @@ class Groups:
     def __len__(self) -> int:
         return len(self.cells)
 
+    def drawn_block(self, g: int, block: int) -> tuple[Array, Array]:
+        """Inputs (BLOCK_STEPS B, ...) and targets of a block of steps of group g."""
+        cell = self.cells[g]
+        return cell.task.train_examples(stream(self.owners[g], "batches", block), self.symbols[g], BLOCK_STEPS * cell.batch)
+
     def draw_block(self, g: int, block: Hashable, rooms: "Sequence[Tensor]") -> None:
         """Draw a block of steps of group g into inputs (S, BLOCK_STEPS, B, ...) and targets of the host."""
         import torch
 
         assert isinstance(block, int)
-        cell = self.cells[g]
-        n = BLOCK_STEPS * cell.batch
-        drawn = cell.task.train_examples(stream(self.owners[g], "batches", block), self.symbols[g], n)
-        for room, numbers in zip(rooms, drawn, strict=True):
+        for room, numbers in zip(rooms, self.drawn_block(g, block), strict=True):
             room[g].copy_(torch.from_numpy(np.ascontiguousarray(numbers)).view(room[g].shape))
 
     def draw_tests(self, g: int, step: int, n: int) -> tuple[Array, Array]:

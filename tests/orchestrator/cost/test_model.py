@@ -40,9 +40,13 @@ def ridge_cell(seed=0, width=64):
     return cell_of(Template(template="aba/abb", P=100), network="features", training="ridge", width=width, seed=seed)
 
 
+def dense_cell(seed=0, width=64):
+    return cell_of(SameDifferent(L=3, d=16), network="mlp", width=width, seed=seed)
+
+
 def cell_for(engine, **settings):
     """One that the engine trains."""
-    made = (kind(**settings) for kind in (cell, image_cell, sampled_cell, ridge_cell))
+    made = (kind(**settings) for kind in (cell, image_cell, dense_cell, sampled_cell, ridge_cell))
     return next(c for c in made if ENGINES[engine].trains(c))
 
 

@@ -1,4 +1,4 @@
-"""Packs: every cell in exactly one, all of one shape, within time and memory."""
+"""Packs: every cell in exactly one, all that may share it, within time and memory."""
 
 from collections import defaultdict
 
@@ -15,7 +15,7 @@ from orchestrator.plan.missing import enqueue, ordered
 from orchestrator.plan.packing import SMALLEST_PACK_S, Filled, PackQueue
 from trainables.cell import cell_of
 from trainables.engines import ENGINES
-from trainables.tasks import PSVRT, SameDifferent
+from trainables.tasks import PSVRT, Hermite, SameDifferent
 
 PROCESS_BYTES = Rates().process_bytes
 MACHINE = Machine(slots=2, bytes_per_pack=4 * 2**30)
@@ -182,6 +182,24 @@ def test_short_cells_of_several_seeds_share_a_pack():
     queue = PackQueue(cells, MACHINE, CostModel(), pack_seconds=60)
     enqueue(queue, ordered(cells, range(50), "seed-first"), "seed-first")
     assert len(drain(queue)) == 1
+
+
+@pytest.mark.parametrize(("training", "batch", "together"), [("adam", 16, True), ("gd", None, False), ("adam", 0, False)])
+@pytest.mark.parametrize("engine", [None, "stacked"])
+def test_training_sets_of_any_size_share_a_pack_where_a_step_takes_a_batch(training, batch, together, engine):
+    keys = {} if batch is None else {"batch": batch}
+    cells = [
+        cell_of(
+            Hermite(d=8, degree=2, P=P), network="mlp", width=16, training=training, seed=seed, steps=100, eval_every=50, **keys
+        )
+        for P in (32, 64, 128)
+        for seed in range(2)
+    ]
+    plan = [PlannedCell(c.cell_id, c, frozenset({"curves"})) for c in cells]
+    queue = PackQueue(plan, MACHINE, CostModel(), engine)
+    queue.add(range(6))
+    packs = [{cells[i].task.P for i in pack.cells} for pack in drain(queue)]
+    assert packs == ([{32, 64, 128}] if together and engine is None else [{32}, {64}, {128}])
 
 
 CARD = Machine(2, 2**32, cards=1, card_bytes=100 * 2**30)

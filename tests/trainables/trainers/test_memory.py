@@ -6,8 +6,10 @@ from collections.abc import Iterator
 
 import pytest
 
+from tests.trainables.trainers.stacked.stacked_cells import network
 from trainables.engines import ENGINES, DescentEngine
 from trainables.engines.dense.batched import Batched
+from trainables.tasks import PSVRT
 from trainables.trainers.card.staging import Room, Staging
 from trainables.trainers.run import PackRun
 
@@ -26,11 +28,9 @@ def uncollected() -> Iterator[None]:
 @pytest.mark.parametrize("make", [*(engine.trainer for engine in DESCENT), lambda cells: Batched(cells, in_cache=False)])
 def test_no_trainer_keeps_itself_alive(make, make_cell):
     """With the garbage collector off, also after steps and an evaluation."""
-    cells = [make_cell(steps=20, eval_every=10)]
-    if make == ENGINES["patches"].trainer:
-        from trainables.tasks import PSVRT
-
-        cells = [make_cell(task=PSVRT(L=4), steps=20, eval_every=10)]
+    tried = [make_cell(steps=20, eval_every=10), make_cell(task=PSVRT(L=4), steps=20, eval_every=10), network(steps=20)]
+    engine = getattr(make, "__self__", ENGINES["batched"])
+    cells = [next(filter(engine.trains, tried))]
     make(cells).train(0, 10)  # numba compiles, and keeps the frames of its first call
     run = PackRun(cells, make(cells))
     run.advance(float("inf"))

@@ -115,6 +115,18 @@ class Shared(NamedTuple):
         return x
 
 
+class Placed(NamedTuple):
+    """Batches of a group as places in R examples."""
+
+    x: "Held | Shared"
+    y: Tensor
+    """(R, ...)."""
+    order: Array
+    """(N, B) int64, the places of the examples of N batches; (1, B) if all batches are the same."""
+    in_order: bool
+    """Whether the examples of every batch follow each other."""
+
+
 class Batches(Protocol):
     """Inputs and targets of the batches of a block. Nothing here waits for the device but the making and `fill`."""
 
@@ -123,6 +135,9 @@ class Batches(Protocol):
 
     def fill(self, g: int, block: int, rooms: Sequence[Tensor]) -> None:
         """Draw the part of group g into host tensors. Threads may draw several groups at a time."""
+
+    def placed(self, blocks: range) -> Placed:
+        """The batches of these blocks, on the host, where there is but one group."""
 
     def inputs(self, staged: Sequence[Tensor], k: int) -> Tensor:
         """Inputs (C, B, ...) of batch k of the block."""
@@ -148,6 +163,12 @@ class Fresh:
     def fill(self, g: int, block: int, rooms: Sequence[Tensor]) -> None:
         self.seen.groups.draw_block(g, block, rooms)
 
+    def placed(self, blocks: range) -> Placed:
+        drawn = [self.seen.groups.drawn_block(0, block) for block in blocks]
+        x, y = drawn[0] if len(drawn) == 1 else map(np.concatenate, zip(*drawn, strict=True))
+        order = np.arange(len(x)).reshape(-1, self.seen.groups.cells[0].batch)
+        return Placed(Held(self.seen.inputs(x)), self.seen.targets(y), order, True)
+
     def inputs(self, staged: Sequence[Tensor], k: int) -> Tensor:
         return self.seen.of_cells(staged[0][:, k])
 
@@ -165,6 +186,9 @@ class WholeSet:
 
     def fill(self, g: int, block: int, rooms: Sequence[Tensor]) -> None:
         """Nothing is left to draw."""
+
+    def placed(self, blocks: range) -> Placed:
+        return Placed(Held(self.x[0]), self.y[0], np.arange(len(self.x[0]))[None], True)
 
     def inputs(self, staged: Sequence[Tensor], k: int) -> Tensor:
         return self.x
@@ -192,6 +216,12 @@ class Redrawn:
     def fill(self, g: int, block: int, rooms: Sequence[Tensor]) -> None:
         room = rooms[0][g]
         room.copy_(torch.from_numpy(self._order(g, block, room.numel()) + g * self.n).view(room.shape))
+
+    def placed(self, blocks: range) -> Placed:
+        cell = self.seen.groups.cells[0]
+        n = BLOCK_STEPS * cell.updates * cell.batch
+        order = np.concatenate([self._order(0, block, n) for block in blocks])
+        return Placed(self.x, self.y.numbers, order.reshape(-1, cell.batch), False)
 
     def _order(self, g: int, block: int, n: int) -> Array:
         """The places of a block's n examples in the training set of group g: (n,)."""

@@ -13,7 +13,7 @@ from trainables.engines.stacked.batches import Batches, Fresh, Redrawn, Seen, Sh
 from trainables.engines.stacked.traced import Traced
 from trainables.kernels.sizes import TOGETHER
 from trainables.metrics.base import Probed
-from trainables.networks.base import Parameters, own_passes
+from trainables.networks.base import Parameters, Passes, own_passes
 from trainables.result import scores_of
 from trainables.streams import BLOCK_STEPS, initial_parameters, measured_at_once, training_probe
 from trainables.tasks.base import Array
@@ -46,7 +46,7 @@ class Stack:
         self.groups = groups = Groups(cells)
         self.seen = Seen(groups, self.dtype, self.device)
 
-        self.passes = own_passes(cells, on_cpu=not (on_gpu or self.as_on_gpu)) or Traced(cells)
+        self.passes = self._passes(cells, on_gpu or self.as_on_gpu)
         self.theta = self.passes.arranged(self._initial())
         self.probe = self._training_probe() if self.network.mixes_examples else None
         self.theta_0 = {name: value.clone() for name, value in self.theta.items()} if self.network.is_centred else None
@@ -63,20 +63,28 @@ class Stack:
 
         self.loss = loss_of(cell)
         self.updates = cell.updates
-        self.batches = _batches_of(cell)(self.seen)
+        self.apply = vmap(lambda parameters, x: cell.network.apply(parameters, x, cell))
+        self.settle = vmap(lambda parameters, x: cell.network.settled(parameters, x, cell))
+        self._make_ready()
+
+    def _make_ready(self) -> None:
+        """Make what steps need."""
+        cell = self.cell
+        self.batches = batches_of(cell)(self.seen)
         scheduled = Room((BLOCK_STEPS * self.updates, len(self.training.scheduled(0))), torch.float64)
-        fill = partial(_fill, self.batches, cell, len(groups))
-        self.staging = Staging([*self.batches.rooms, scheduled], self.device, len(groups) + 1, fill, ahead=self.as_on_gpu)
+        fill = partial(_fill, self.batches, cell, len(self.groups))
+        self.staging = Staging([*self.batches.rooms, scheduled], self.device, len(self.groups) + 1, fill, ahead=self.as_on_gpu)
         # Outputs (C, n, B) or (C, n, B, K) of the batches of the steps that are measured at once; and of a block's steps loss and
         # right predictions (2, C, BLOCK_STEPS).
         self.at_once = measured_at_once(cell)
         components = (cell.task.n_outputs,) if cell.task.n_outputs > 1 else ()
-        kept = (len(cells), self.at_once * self.updates, cell.batch * cell.task.n_answers, *components)
+        kept = (len(self.cells), self.at_once * self.updates, cell.batch * cell.task.n_answers, *components)
         self.f = torch.zeros(kept, dtype=self.dtype, device=self.device)
-        self.curves = torch.zeros(2, len(cells), BLOCK_STEPS, dtype=torch.float64, device=self.device)
-        self.apply = vmap(lambda parameters, x: cell.network.apply(parameters, x, cell))
-        self.settle = vmap(lambda parameters, x: cell.network.settled(parameters, x, cell))
-        self.graphs = self._recorded() if on_gpu else None
+        self.curves = torch.zeros(2, len(self.cells), BLOCK_STEPS, dtype=torch.float64, device=self.device)
+        self.graphs = self._recorded() if self.device.type == "cuda" else None
+
+    def _passes(self, cells: Sequence[Cell], on_gpu: bool) -> Passes:
+        return own_passes(cells, on_cpu=not on_gpu) or Traced(cells)
 
     def _initial(self) -> Parameters:
         """Initial parameters (C, ...), drawn one by one, because drawing all first would take the memory twice."""
@@ -305,7 +313,8 @@ class Stack:
         return self.seen.inputs(x), self.seen.answers(self.seen.targets(y))
 
 
-def _batches_of(cell: Cell) -> "Callable[[Seen], Batches]":
+def batches_of(cell: Cell) -> "Callable[[Seen], Batches]":
+    """The way in which the cell's training takes examples."""
     if cell.task.n_train is None:
         return Fresh
     if cell.batch == cell.task.n_train and (cell.descent.is_full_batch or cell.descent.takes_epochs):

@@ -41,13 +41,14 @@ class Stacked(Queued):
     """Cells of one shape; implements Trainer. Cells of one pack may have two precisions; those of each precision form a Stack."""
 
     name: ClassVar[str] = "stacked"
+    stack: ClassVar[type[Stack]] = Stack
 
     def __init__(self, cells: Sequence[Cell], device: str = "cpu", as_on_gpu: bool | None = None) -> None:
         if device == "cpu":
             keep_freed()  # a tenth of the time of transformers
         kinds = [cell.needs_float64 for cell in cells]
         self.members = [[c for c, kind in enumerate(kinds) if kind == own] for own in dict.fromkeys(kinds)]
-        self.stacks = [Stack([cells[c] for c in members], device, as_on_gpu) for members in self.members]
+        self.stacks = [self.stack([cells[c] for c in members], device, as_on_gpu) for members in self.members]
         self.order = torch.tensor(np.argsort(np.concatenate(self.members)), device=device)
         """The place of each cell, (C,), in the stacks' results one after the other."""
         self.place = {

@@ -10,11 +10,12 @@ from pydantic import ValidationError
 from tests.trainables.trainers.stacked.stacked_cells import TASK, Bag, Classes, Tokens, Vectors, network
 from trainables.cell import Cell, cell_of
 from trainables.engines import ENGINES
+from trainables.engines.resident.trainer import Resident
 from trainables.engines.stacked.traced import Traced
 from trainables.engines.stacked.trainer import Stacked
 from trainables.networks import MLP
 from trainables.streams import BLOCK_STEPS, stream, stream_owner
-from trainables.tasks import Hermite3, Parity2
+from trainables.tasks import Clusters, Hermite3, Parity2
 from trainables.trainers.run import PackRun
 from trainables.training import SGD, Adam
 
@@ -22,8 +23,12 @@ from trainables.training import SGD, Adam
 EXACT = 1e-9
 
 
-def train(cells) -> PackRun:
-    run = PackRun(cells, Stacked(cells))
+DENSE = pytest.mark.parametrize("make", [Stacked, Resident])
+"""The trainers of dense networks."""
+
+
+def train(cells, make=Stacked) -> PackRun:
+    run = PackRun(cells, make(cells))
     run.advance(float("inf"))
     return run
 
@@ -35,81 +40,89 @@ def by_apply_alone(cells) -> Stacked:
     return made
 
 
+@DENSE
 @pytest.mark.parametrize("activation", ["relu", "tanh", "erf", "linear", "quadratic"])
 @pytest.mark.parametrize("parametrisation", ["standard", "ntk", "mup"])
 @pytest.mark.parametrize("depth", [1, 2, 5])
-def test_batched_products_are_what_autograd_finds(activation, parametrisation, depth):
+def test_batched_products_are_what_autograd_finds(make, activation, parametrisation, depth):
     keys = {"activation": activation, "parametrisation": parametrisation, "depth": depth, "bias": True, "base_lr": 0.05}
     cells = [network(seed=s, gamma=g, centred=depth == 2, **keys) for s in range(2) for g in (1.0, 0.5)]
-    (loss, right), (exact, exactly) = Stacked(cells).train(0, 30), by_apply_alone(cells).train(0, 30)
+    (loss, right), (exact, exactly) = make(cells).train(0, 30), by_apply_alone(cells).train(0, 30)
     np.testing.assert_allclose(loss, exact, rtol=1e-10, atol=EXACT)
     np.testing.assert_array_equal(right, exactly)
 
 
+@DENSE
 @pytest.mark.parametrize(("dtype", "tolerance"), [("float64", EXACT), ("float32", 1e-5)])
 @pytest.mark.parametrize("training", ["sgd", "adam"])
-def test_a_network_does_not_depend_on_its_pack(dtype, tolerance, training):
+def test_a_network_does_not_depend_on_its_pack(make, dtype, tolerance, training):
     """Alone, in packs of three sizes and in another order, over 200 steps: to rounding, of which 1e-16 and 1e-7 are seen."""
     keys = {"dtype": dtype, "training": training, "depth": 3, "steps": 200, "eval_every": 50, "bias": True}
     cell, others = network(seed=7, **keys), [network(seed=s, gamma=g, **keys) for s in range(6) for g in (1.0, 0.3)]
-    alone = train([cell]).curves[:, 0]
+    alone = train([cell], make).curves[:, 0]
     for pack, place in (([cell, *others], 0), ([*others[:3], cell], 3), ([*reversed(others), cell], 12)):
-        curves = train(pack).curves[:, place]
+        curves = train(pack, make).curves[:, place]
         np.testing.assert_allclose(curves[0], alone[0], rtol=0, atol=tolerance)
         np.testing.assert_allclose(curves[2], alone[2], rtol=0, atol=tolerance if dtype == "float64" else 1 / 64 + 1e-12)
 
 
+@DENSE
 @pytest.mark.parametrize("training", [{"training": "adamw"}, {"training": "sgd", "momentum": 0.9, "weight_decay": 1e-3}])
 @pytest.mark.parametrize("task", [TASK, Parity2(d=8, P=40)])
 @pytest.mark.parametrize("cut", [3, 10, 27])
-def test_interrupted_and_resumed_with_what_the_optimiser_keeps(training, task, cut):
+def test_interrupted_and_resumed_with_what_the_optimiser_keeps(make, training, task, cut):
     cells = [network(task, seed=s, **training) for s in range(3)]
-    whole = train(cells)
-    first = PackRun(cells, Stacked(cells))
+    whole = train(cells, make)
+    first = PackRun(cells, make(cells))
     while first.step < cut:
         first._train(min(cut - first.step, 7))
-    second = PackRun(cells, Stacked(cells))
+    second = PackRun(cells, make(cells))
     second.load(first.state())
     second.advance(float("inf"))
     np.testing.assert_array_equal(second.curves, whole.curves)
 
 
-def test_a_diverged_network_ends_alone():
+@DENSE
+def test_a_diverged_network_ends_alone(make):
     wild, calm = network(base_lr=1e160, activation="quadratic"), [network(seed=s, activation="quadratic") for s in (1, 2)]
-    run = train([calm[0], wild, calm[1]])
+    run = train([calm[0], wild, calm[1]], make)
     assert [r.status for r in run.results()] == ["ok", "diverged", "ok"]
-    np.testing.assert_allclose(run.curves[:, [0, 2]], train(calm).curves, rtol=0, atol=EXACT)
+    np.testing.assert_allclose(run.curves[:, [0, 2]], train(calm, make).curves, rtol=0, atol=EXACT)
 
 
-def test_cells_of_two_precisions_share_a_pack():
+@DENSE
+def test_cells_of_two_precisions_share_a_pack(make):
     """A small epsilon needs float64 where the output is a difference; its neighbour stays in float32."""
     cells = [network(gamma=g, centred=True, dtype="float32") for g in (1.0, 1e-5, 0.5)]
-    made = Stacked(cells)
+    made = make(cells)
     assert [stack.dtype for stack in made.stacks] == [torch.float32, torch.float64]
     loss, right = made.train(0, 20)
     for c, cell in enumerate(cells):
-        alone = Stacked([cell]).train(0, 20)
+        alone = make([cell]).train(0, 20)
         np.testing.assert_allclose(loss[c], alone[0][0], rtol=0, atol=1e-5)
         np.testing.assert_array_equal(right[c], alone[1][0])
 
 
+@DENSE
 @pytest.mark.parametrize("depth", [1, 3, 4, 6])
-@pytest.mark.parametrize("sizes", [{"width": 1}, {"width": 12}, {"batch": 8}, {"width": 40, "bias": True}])
-@pytest.mark.parametrize("task", [Classes(), Vectors(), Parity2(d=8, P=40)])
-def test_batched_products_of_every_layout(task, sizes, depth):
+@pytest.mark.parametrize("sizes", [{"width": 1}, {"width": 12}, {"batch": 8}, {"width": 40, "bias": True}, {"width": 17}])
+@pytest.mark.parametrize("task", [Classes(), Vectors(), Parity2(d=8, P=40), Clusters(d=5, P=30, classes=20)])
+def test_batched_products_of_every_layout(make, task, sizes, depth):
     """Products with few columns, and each depth, have layouts of their own."""
     cells = [network(task, seed=s, activation="tanh", depth=depth, training="sgd", base_lr=0.05, **sizes) for s in range(3)]
-    np.testing.assert_allclose(Stacked(cells).train(0, 30), by_apply_alone(cells).train(0, 30), rtol=1e-10, atol=EXACT)
+    np.testing.assert_allclose(make(cells).train(0, 30), by_apply_alone(cells).train(0, 30), rtol=1e-10, atol=EXACT)
 
 
-def test_classes_are_learnt():
+@DENSE
+def test_classes_are_learnt(make):
     for loss, rate in (("cross_entropy", 0.5), ("mse", 0.1)):
-        found = train([network(Classes(), loss=loss, base_lr=rate, steps=400, eval_every=100)]).results()[0].summary()
+        found = train([network(Classes(), loss=loss, base_lr=rate, steps=400, eval_every=100)], make).results()[0].summary()
         assert found["final_test_acc"] > 0.85  # chance is a third
         assert found["final_train_acc"] > 0.85
 
 
-def test_losses_are_those_of_torch():
+@DENSE
+def test_losses_are_those_of_torch(make):
     """At the first step, whose batch and weights are known."""
     F = torch.nn.functional
     for task, loss, theirs in [
@@ -125,11 +138,12 @@ def test_losses_are_those_of_torch():
         x, y = task.train_examples(stream(owner, "batches", 0), symbols, BLOCK_STEPS * 32)
         theta = {k: torch.from_numpy(v).double() for k, v in cell.network.init(stream(owner, "weights"), cell).items()}
         f = cell.network.apply(theta, torch.from_numpy(x[:32]).double(), cell)
-        assert Stacked([cell]).train(0, 1)[0][0, 0] == pytest.approx(float(theirs(f, torch.from_numpy(y[:32]))), abs=1e-12)
+        assert make([cell]).train(0, 1)[0][0, 0] == pytest.approx(float(theirs(f, torch.from_numpy(y[:32]))), abs=1e-12)
 
 
-def test_real_vectors_are_learnt_and_have_no_accuracy():
-    result = train([network(Vectors(), activation="linear", base_lr=0.05, steps=400, eval_every=100)]).results()[0]
+@DENSE
+def test_real_vectors_are_learnt_and_have_no_accuracy(make):
+    result = train([network(Vectors(), activation="linear", base_lr=0.05, steps=400, eval_every=100)], make).results()[0]
     assert result.summary()["test_mse"] < 0.05  # the mean of |y|^2 is 3
     assert "final_test_acc" not in result.summary()
 
@@ -179,14 +193,16 @@ def test_a_parameter_without_gradient_stays():
 @pytest.mark.parametrize(
     "keys", [{"network": "mlp"}, {"training": "adam"}, {"momentum": 0.9}, {"loss": "mse"}, {"weight_decay": 0.1}]
 )
-def test_only_stacked_trains_what_is_not_of_the_paper(keys):
+def test_only_general_engines_train_what_is_not_of_the_paper(keys):
     cell = cell_of(TASK, **({"width": 32, "gamma": 1.0, "seed": 0} | keys))
-    assert [name for name, engine in ENGINES.items() if engine.trains(cell)] == ["stacked"]
-    assert ENGINES["stacked"].is_general
+    able = [name for name, engine in ENGINES.items() if engine.trains(cell)]
+    assert able == (["resident", "stacked"] if "network" in keys else ["stacked"])
+    assert all(ENGINES[name].is_general for name in able)
 
 
-def test_measures_and_metrics_of_other_networks():
-    made = Stacked([network(depth=2)])
+@DENSE
+def test_measures_and_metrics_of_other_networks(make):
+    made = make([network(depth=2)])
     assert made.measures(0) == (None, None, None, None)
     probed = made.probed(0)(np.zeros((3, 32), np.float32))
     assert probed.outputs.shape == (3,)

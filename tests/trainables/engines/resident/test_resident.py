@@ -1,0 +1,132 @@
+"""What `resident` promises beyond the suite that it shares with `stacked` (test_trainer.py): every optimiser and way to draw
+examples, results that do not depend on a pack by a single bit, and the cells that it leaves to others."""
+
+import numpy as np
+import pytest
+
+from orchestrator.cost.calibration import Rates
+from orchestrator.cost.model import CostModel
+from tests.trainables.trainers.stacked.stacked_cells import TASK, Classes, network
+from trainables.engines import ENGINES
+from trainables.engines.resident.trainer import Resident, Rows
+from trainables.engines.stacked.trainer import Stacked
+from trainables.networks.mlp import MLP
+from trainables.tasks import Clusters, Digits, Hermite3
+from trainables.trainers.run import PackRun
+from trainables.training import Adam
+
+EXACT = 1e-9  # as in the suite of all engines: float64 keeps 16 digits, and 200 steps lose fewer than 4
+FIXED = Hermite3(d=10, P=50)
+DEEP = {"depth": 3, "activation": "tanh", "bias": True}
+RULES = {
+    "momentum": {"momentum": 0.9},
+    "decay": {"weight_decay": 0.01},
+    "both": {"momentum": 0.5, "weight_decay": 0.01},
+    "schedule": {"lr_schedule": "warm_up 5 every 20 factor 0.5"},
+    "adam": {"training": "adam", "base_lr": 0.003},
+    "adam-schedule": {"training": "adam", "base_lr": 0.003, "lr_schedule": "warm_up 5 every 20 factor 0.5"},
+    "adamw": {"training": "adamw", "base_lr": 0.003, "weight_decay": 0.1},
+    "signsgd": {"training": "signsgd", "base_lr": 0.001},
+    "gd": {"training": "gd", "task": FIXED, "base_lr": 0.01},
+    "adam-full": {"training": "adam", "batch": 0, "task": FIXED, "base_lr": 0.003},
+    "fixed": {"task": FIXED, "training": "sgd", "base_lr": 0.01},
+    "epochs": {"task": FIXED, "training": "sgd", "base_lr": 0.01, "batch": 12, "per_step": "epoch"},
+    "digits": {"task": Digits(P=40, code=1.0), "base_lr": 0.1},
+    "squared-classes": {"task": Clusters(d=6, P=30, classes=5, alpha=2), "loss": "mse"},
+    "last-layer": {"trained": "last"},
+    "mup": {"parametrisation": "mup", "training": "adam", "base_lr": 0.01},
+}
+
+
+def trained(cells, make=Resident) -> PackRun:
+    run = PackRun(cells, make(cells))
+    run.advance(float("inf"))
+    return run
+
+
+def parameters(run: PackRun, c: int = 0):
+    x = np.zeros((1, run.cells[0].task.input_dim), np.float32)
+    return run.trainer.probed(c)(x).parameters
+
+
+@pytest.mark.parametrize("keys", RULES.values(), ids=RULES)
+def test_each_optimiser_is_that_of_stacked(keys):
+    cells = [network(**{**DEEP, "base_lr": 0.05, "steps": 200, "eval_every": 50, "seed": seed, **keys}) for seed in (0, 1)]
+    ours, theirs = trained(cells), trained(cells, Stacked)
+    np.testing.assert_allclose(ours.curves, theirs.curves, rtol=0, atol=EXACT)
+    for c in range(2):
+        begun = parameters(PackRun(cells, Resident(cells)), c)
+        moved = 0.0
+        for name, exact in parameters(theirs, c).items():
+            np.testing.assert_allclose(parameters(ours, c)[name], exact, rtol=0, atol=EXACT)
+            moved = max(moved, np.abs(exact - begun[name]).max())
+        assert moved > 1e-3  # else agreement says nothing
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("task", [TASK, FIXED, Classes()])
+def test_a_pack_changes_no_bit(dtype, task):
+    keys = {**DEEP, "dtype": dtype, "training": "adam", "base_lr": 0.003}
+    cell, others = network(task, seed=7, **keys), [network(task, seed=s, gamma=g, **keys) for s in (1, 7) for g in (1.0, 0.3)]
+    alone = trained([cell])
+    for pack, place in (([cell, *others], 0), ([*others, cell], 4)):
+        run = trained(pack)
+        np.testing.assert_array_equal(run.curves[:, place], alone.curves[:, 0])
+        for name, exact in parameters(alone).items():
+            np.testing.assert_array_equal(parameters(run, place)[name], exact)
+
+
+def test_training_sets_of_several_sizes_in_one_pack_change_no_bit():
+    keys = {**DEEP, "training": "adam", "base_lr": 0.003, "dtype": "float32"}
+    cells = [network(task, seed=s, **keys) for task in (Hermite3(d=10, P=7), FIXED, Hermite3(d=10, P=90)) for s in (0, 1)]
+    assert len({ENGINES["resident"].pack_key(cell) for cell in cells}) == 1
+    together = trained(cells)
+    for c, cell in enumerate(cells):
+        np.testing.assert_array_equal(together.curves[:, c], trained([cell]).curves[:, 0])
+
+
+@pytest.mark.parametrize("task", [TASK, FIXED])
+def test_any_pauses_and_any_number_of_staged_blocks_give_the_same_bits(task, monkeypatch):
+    cells = [network(task, training="sgd", seed=s, **DEEP, steps=60, eval_every=30) for s in (0, 1)]
+    whole = trained(cells).curves
+    monkeypatch.setattr("trainables.engines.resident.trainer.STAGED_BYTES", 1)
+    run = PackRun(cells, Resident(cells))
+    while not run.done:
+        run._train(7)
+    np.testing.assert_array_equal(run.curves, whole)
+
+
+def test_a_lazy_centred_network_keeps_its_digits():
+    """gamma s = 1e-5 in float32: computed in float64, as by `stacked`."""
+    cells = [network(gamma=g, centred=True, dtype="float32", **DEEP, steps=100, eval_every=50) for g in (1e-5, 1e-4)]
+    ours, theirs = trained(cells), trained(cells, Stacked)
+    # The output is a difference times 1e5: rounding of 1e-16 in it is 1e-11 in f, and grows less than tenfold.
+    np.testing.assert_allclose(ours.curves, theirs.curves, rtol=0, atol=1e-9)
+    assert {type(stack) for stack in ours.trainer.stacks} == {Rows}
+
+
+def test_what_others_train():
+    class Own(MLP):
+        name = "own_mlp"
+
+    class Mine(Adam):
+        name = "my_adam"
+
+    engine, cell = ENGINES["resident"], network()
+    assert engine.trains(cell)
+    for other in (
+        cell.model_copy(update={"network": Own(width=32)}),
+        cell.model_copy(update={"training": Mine(loss="mse")}),
+        network(width=1025, depth=2),
+        network(network="residual"),
+    ):
+        assert not engine.trains(other) and ENGINES["stacked"].trains(other)
+    assert CostModel(Rates()).choose(cell, {"cpu": 2}) == ("resident", "cpu")
+
+
+def test_amounts_and_memory_grow_with_the_network():
+    engine = ENGINES["resident"]
+    small, large = [network(width=64)], [network(width=256)]
+    assert engine.step_amounts(large[0])["product"] > 4 * engine.step_amounts(small[0])["product"]
+    assert engine.memory(large) > engine.memory(small) > 0
+    assert engine.memory(small * 2) > engine.memory(small)
