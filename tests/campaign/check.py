@@ -25,9 +25,9 @@ reason."""
 ORIGIN = (*FACTS.keys() - {"status", "science_version"}, "seconds")
 """Columns that say where a row comes from: they may differ. All others, keys and measures, must not."""
 TOLERANCE = {"gram": 0.0, "reference": 0.0, "batched": 1e-9, "stacked": 1e-9, "resident": 0.0}
-"""`gram` and `resident` compute each cell by itself, so packs make no difference to a single bit. `batched` and `stacked` multiply
-matrices of all cells of a pack at once and may sum in another order: the campaign's cells are float64, of which 1000 steps keep
-more than 9 digits."""
+"""`gram` and `resident` compute each cell by itself, so packs make no difference to a single bit. `batched` and `stacked`
+multiply matrices of all cells of a pack at once and may sum in another order: the campaign's cells are float64, of which 1000
+steps keep more than 9 digits."""
 
 
 class Violation(NamedTuple):
