@@ -1,15 +1,26 @@
-"""`python -m benchmarks.forecasts`: the forecasts of `--dry-run` beside the sweeps' true time and the memory of their workers."""
+"""`python -m benchmarks.forecasts [searches]`: the forecasts of `--dry-run` beside the sweeps' true time and the memory of their
+workers. `searches`: the networks that searches are forecast to take beside those that they took in `evidence`; trains nothing."""
 
 import json
 import subprocess
 import sys
 import tempfile
 import time
+from functools import partial
+from statistics import mean
+from typing import Any
 
 import psutil
 from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
+
+from orchestrator.grid.load import load_grid
+from orchestrator.plan.missing import missing_cells
+from orchestrator.search.rehearsal import places, rehearsed
+from orchestrator.search.searchers import Searchers, Searching
+from sweepkit.shipped import grids
+from sweepkit.store.store import Store
 
 SWEEPS = [
     ["grid.yaml"],
@@ -19,10 +30,24 @@ SWEEPS = [
     ["figf1", "d=1024", "seed=0,1", "steps=4000"],
     ["fig1b_rich", "L=3,100,1024", "d=16,256", "seed=0,1", "steps=1000"],
     ["fig1e_lazy", "L=256,1024", "d=256,1024", "seed=0", "steps=1000"],
+    ["rate_transfer_quick"],
+    ["power_law_quick", "seed=range(4)"],
+    ["nstar_ridge_quick"],
+    ["lstar_quick", "d=16,128"],
+    ["templates_quick", "--only", "network=one_hot"],
 ]
+SEARCHES = (
+    "lstar_quick",
+    "lstar_measures",
+    "nstar_he3_quick",
+    "nstar_ridge_quick",
+    "nstar_cnn",
+    "templates_more",
+    "richness_transition",
+)
 
 
-def forecast(words: list[str]) -> dict[str, float]:
+def forecast(words: list[str]) -> dict[str, Any]:
     """The forecast of `--dry-run` for an empty store."""
     with tempfile.TemporaryDirectory() as empty:
         command = [sys.executable, "-m", "orchestrator.sweep", *words, "--dry-run", "--json", "--results", empty]
@@ -63,13 +88,35 @@ def main() -> None:
     for words in SWEEPS:
         said = forecast(words)
         seconds, memory = truth(words)
+        wall_s = said.get("searches", said)["wall_s"]
         figures = [
-            f"{said['wall_s']:.0f}", f"{seconds:.0f}", f"{said['wall_s'] / seconds:.2f}",
+            f"{wall_s:.0f}", f"{seconds:.0f}", f"{wall_s / seconds:.2f}",
             f"{said['bytes'] / 2**30:.2f}", f"{memory / 2**30:.2f}", f"{said['bytes'] / memory:.2f}",
         ]  # fmt: skip
         table.add_row(" ".join(words), str(said["cells"]), *figures)
     Console(width=150).print(table)
 
 
+def searches() -> None:
+    """Print the networks that the ended searches of `evidence` took, and those of rehearsals from their beginning."""
+    store = Store("evidence")
+    held = store.statuses()
+    table = Table(box=SIMPLE_HEAD, title="networks a search", title_justify="left")
+    for name in ("grid", "searches", "rehearsed", "taken", "ratio"):
+        table.add_column(name, justify="left" if name == "grid" else "right")
+    for name in SEARCHES:
+        grid = load_grid(grids()[name])
+        missing = partial(missing_cells, grid.cells, held, retry_failed=False, force=False)
+        searchers = Searchers(grid, store, held, missing)
+        searchers.start()
+        ended = [s for s in searchers.all if not s.awaited]
+        taken = [s.state.n_networks for s in ended]
+        begun = [Searching.of(s.search).state for s in ended]
+        tried = [rehearsed(state, place, seed) for seed, (state, place) in enumerate(zip(begun, places(len(begun)), strict=True))]
+        again = [sum(map(len, steps)) for steps in tried]
+        table.add_row(name, str(len(ended)), f"{mean(again):.0f}", f"{mean(taken):.0f}", f"{mean(again) / mean(taken):.2f}")
+    Console(width=150).print(table)
+
+
 if __name__ == "__main__":
-    main()
+    searches() if sys.argv[1:] == ["searches"] else main()

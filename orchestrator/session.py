@@ -234,14 +234,14 @@ def _look_ahead(grid: Grid, plan: _Plan, costs: "_Costs", options: Options, stag
         return
     shown = forecast(queue)
     if options.dry_run and stage.foresee:
-        stage.foresee(shown, outlook(plan.searchers, queue) if plan.searchers.n_open else None)
+        stage.foresee(shown, outlook(plan.searchers, queue, shown.wall_s) if plan.searchers.n_open else None)
     elif options.dry_run and options.as_json:
-        later = {"searches": outlook(plan.searchers, queue)._asdict()} if plan.searchers else {}
+        later = {"searches": outlook(plan.searchers, queue, shown.wall_s)._asdict()} if plan.searchers else {}
         Console().print_json(json.dumps(shown.as_dict() | later), highlight=False)  # FORCE_COLOR would colour it
     elif plan.todo:
         print_forecast(shown, err, goes_on=plan.searchers.n_open > 0)
         if plan.searchers.n_open:
-            err.print(outlook(plan.searchers, queue).describe(), highlight=False)
+            err.print(outlook(plan.searchers, queue, shown.wall_s).describe(), highlight=False, soft_wrap=True)
 
 
 @dataclass(frozen=True)

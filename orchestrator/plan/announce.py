@@ -2,14 +2,13 @@
 
 from collections import Counter
 from collections.abc import Sequence
-from statistics import mean
 from typing import NamedTuple
 
 from orchestrator.grid.load import Grid
 from orchestrator.grid.planned import PlannedCell
 from orchestrator.plan.missing import why_again
-from orchestrator.plan.packing import PackQueue
-from orchestrator.search.bisection import FIRST_SEEDS, usual_rungs
+from orchestrator.plan.packing import SMALLEST_PACK_S, PackQueue
+from orchestrator.search.rehearsal import places, rehearsed
 from orchestrator.search.searchers import Searchers
 from sweepkit.console.words import duration
 from sweepkit.store.views import Statuses
@@ -42,37 +41,54 @@ def _again(stored: Sequence[PlannedCell], statuses: Statuses) -> str:
     return f", {len(stored)} of them again" + (f": {', '.join(told)}" if told else "")
 
 
+STEP_S = 0.5
+"""Seconds that a step of a search costs beside its training: its pack is handed over, written, and read again."""
+REHEARSED = 12
+"""Most searches that are rehearsed for an outlook; they stand for the others."""
+
+
 class Outlook(NamedTuple):
-    """The work that unfinished searches may still ask for. It is an estimate: nobody knows yet where the thresholds lie."""
+    """The work that unfinished searches will ask for, their first networks among it. It is an estimate: nobody knows yet where
+    the thresholds lie, nor how much networks differ."""
 
     n_searches: int
-    bracket_networks: int
-    """Networks to bracket the thresholds, if these may lie anywhere in their ranges."""
-    bracket_wall_s: float
+    networks: int
+    """Networks in all, as rehearsals take them."""
+    wall_s: float
+    """Seconds from the command to its end."""
     most_networks: int
-    """Networks at most: all rungs with all seeds. Narrow intervals take more seeds."""
+    """Networks at most: all rungs with all seeds."""
 
     def describe(self) -> str:
         """The outlook in words, for display beside a forecast of the next networks."""
         several = "es" * (self.n_searches > 1)
         return (
-            f"{self.n_searches} search{several} will ask for more. Locating the thresholds takes about "
-            f"{self.bracket_networks} networks ({duration(self.bracket_wall_s)}); narrowing their intervals takes more, at most "
-            f"{self.most_networks} in all."
+            f"{self.n_searches} search{several} will ask for about {self.networks} networks in all "
+            f"({duration(self.wall_s)} to the end), at most {self.most_networks}."
         )
 
 
-def outlook(searchers: Searchers, queue: PackQueue) -> Outlook:
-    """The outlook of the open searches, from the costs that the queue predicts."""
-    networks, seconds = 0, 0.0
-    slots = queue.machine.throughput
-    cells: set[int] = set()  # searches may have networks in common
-    told: set[int] = set()
-    for searching in searchers.open:
-        rungs = searching.search.rungs
-        usual = max(usual_rungs(len(rungs)) * FIRST_SEEDS - searching.state.n_networks, FIRST_SEEDS)
-        networks += usual
-        seconds += usual * mean(queue.cell_seconds(of_rung[0]) / slots[queue.choice(of_rung[0])[1]] for of_rung in rungs.values())
-        cells.update(*rungs.values())
-        told |= searching.taken
-    return Outlook(searchers.n_open, networks, seconds, len(cells - told))
+def outlook(searchers: Searchers, queue: PackQueue, wall_s: float) -> Outlook:
+    """The outlook of the open searches, from the costs that the queue predicts. `wall_s`: the forecast of what is asked for by
+    now, which a grid may want beside its searches."""
+    every = searchers.open
+    if not every:
+        return Outlook(0, 0, wall_s, 0)
+    chosen = [every[k * len(every) // min(len(every), REHEARSED)] for k in range(min(len(every), REHEARSED))]
+    networks, work, longest = 0, 0.0, 0.0
+    for seed, (searching, place) in enumerate(zip(chosen, places(len(chosen)), strict=True)):
+        cells = list(searching.search.rungs.values())
+        alone = 0.0
+        for step in rehearsed(searching.state, place, seed):
+            seconds = [queue.cell_seconds(cells[k][s]) for k, s in step]
+            slots = queue.machine.throughput[queue.choice(cells[step[0][0]][0])[1]]
+            networks += len(step)
+            work += sum(seconds) / slots
+            together = sum(seconds)  # one pack, unless that is too much for one
+            alone += STEP_S + (together if together <= SMALLEST_PACK_S else max(*seconds, together / slots))
+        longest = max(longest, alone)
+    share = len(every) / len(chosen)
+    cells_of_all = {i for searching in every for of_rung in searching.search.rungs.values() for i in of_rung}
+    taken = {i for searching in every for i in searching.taken}
+    in_all = min(round(share * networks), len(cells_of_all - taken))
+    return Outlook(len(every), in_all, queue.cost.rates.start_s + max(share * work, longest, wall_s), len(cells_of_all - taken))

@@ -98,8 +98,7 @@ def forecast(queue: PackQueue) -> Forecast:
         keys = {k: v for k, v in cell.keys().items() if k in shown or (k in fields and v != fields[k].default)}
         keys |= {part.role: part.name for part in cell.parts if part.role in several}
         keys = {k: v for k, v in keys.items() if k not in cell.task.shared_across and v is not None}
-        if pack.device == "cuda":
-            keys |= _ranges([queue.plan[i].cell for i in pack.cells], keys)
+        keys |= _ranges([queue.plan[i].cell for i in pack.cells], keys)
         told = {name for part in cell.parts for name in part.told}
         words = [cell.task.name, *(str(v) if k in told else f"{k}={v}" for k, v in keys.items())]
         shape = " ".join([*words, *(["noise"] if getattr(cell.task, "sigma2", 0) else [])])

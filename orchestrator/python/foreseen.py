@@ -21,17 +21,17 @@ class Foreseen:
     """The announcement, and warnings."""
     forecast: Forecast
     outlook: Outlook | None
-    """The networks that unfinished searches may ask for later."""
+    """The networks that unfinished searches will ask for."""
 
     @property
     def networks(self) -> int:
-        """The number of networks to train."""
+        """The number of networks to train, without those that searches will ask for later."""
         return sum(shape.cells for shape in self.forecast.shapes)
 
     @property
     def seconds(self) -> float:
-        """From the start to the end."""
-        return self.forecast.wall_s
+        """From the start to the end, with what searches will ask for."""
+        return self.outlook.wall_s if self.outlook else self.forecast.wall_s
 
     @property
     def table(self) -> "pd.DataFrame":

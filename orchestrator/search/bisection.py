@@ -12,7 +12,6 @@ lie on either side of x*. At the end those that decide it have LEAST_NETWORKS se
 the values alone, so that a search that starts again asks for the same networks in the same order.
 """
 
-import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
@@ -34,11 +33,6 @@ MOST_VOID = 3
 Reason = Literal["searching", "as asked", "all seeds used", "not reached", "already reached", "no values"]
 Network = tuple[int, int]
 """The index of a rung, and the number of a seed on it."""
-
-
-def usual_rungs(n: int) -> int:
-    """Number of rungs, out of n, that a bisection tries until it knows two neighbours around the threshold."""
-    return 1 + math.ceil(math.log2(max(n, 1)))
 
 
 @dataclass

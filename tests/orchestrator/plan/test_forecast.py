@@ -43,7 +43,7 @@ def test_an_estimate_says_that_it_is_of_the_first_batch_of_a_search(tmp_path, re
         grid = grid.replace(word, other)
     path.write_text(grid.replace("seed: 0", "seed: {range: 4}"))
     said = dry_run(path, results)
-    assert (", the first batch: about " in said, "1 search will ask for more. " in said) == (searches, searches)
+    assert (", the first batch: about " in said, "1 search will ask for about " in said) == (searches, searches)
 
 
 def test_labels_of_one_class_are_a_warning(tmp_path, results, monkeypatch):
