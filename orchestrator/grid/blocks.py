@@ -169,7 +169,8 @@ def _check_keys(own: Mapping[str, Item], kinds: Sequence[Kind], ctx: Context) ->
 
 def _one_kind(kind: Kind, kinds: Sequence[Kind], given: dict[str, Item], place: Item, ctx: Context) -> Block:
     report = Report()
-    shared, ctx = ctx.report, replace(ctx, report=report)
+    overrides = ctx.overrides if _is_chosen(kind, ctx) else {}
+    shared, ctx = ctx.report, replace(ctx, report=report, overrides=overrides)
     keys, task = axis_keys(kind), kind.task
     _check_names(kind, place, report)
     given = {**given, **{name: item for name, item in ctx.overrides.items() if name in keys or name == "save"}}
@@ -213,6 +214,12 @@ def _one_kind(kind: Kind, kinds: Sequence[Kind], given: dict[str, Item], place: 
     # in a block of several kinds, a condition on a key that this kind does not have excludes none of its cells
     mine = tuple((item, c) for item, c in conditions if all(name == "task" or name in keys for name in c.names))
     return Block(kind, tuple(_grouped(axes, zipped)), mine, save, find, place, is_sound=not report)
+
+
+def _is_chosen(kind: Kind, ctx: Context) -> bool:
+    """Whether `--only` may choose cells of this kind, by the names of its parts."""
+    names = {"task": {kind.task.name}, "network": {n.name for n in kind.networks}, "training": {kind.training.name}}
+    return all(names[role] & {str(part.value) for part in ctx.chosen[role].items} for role in names.keys() & ctx.chosen.keys())
 
 
 def _left_out(kind: Kind, name: str) -> str:

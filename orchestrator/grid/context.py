@@ -17,6 +17,8 @@ class Context:
 
     defaults: Mapping[str, Item]
     overrides: Mapping[str, Item]
+    chosen: Mapping[str, Item]
+    """The values of `--only`: blocks of other tasks, networks and trainings need not allow the overrides."""
     tasks: Mapping[str, type[Task]]
     networks: Collection[type[Network]]
     trainings: Mapping[str, type[Training]]

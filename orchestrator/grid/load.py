@@ -248,7 +248,9 @@ def _made(source: Source, report: Report) -> Grid:
     resources = resources_of(top.get("resources"), report)
     own = own_parts(top, path.parent, report)
     defaults = defaults_of(top.get("defaults"), report)
-    ctx = Context(defaults, source.given, own.tasks, own.networks, own.trainings, own.metrics, own.all_known, max_cells, report)
+    ctx = Context(
+        defaults, source.given, source.only, own.tasks, own.networks, own.trainings, own.metrics, own.all_known, max_cells, report
+    )
     checked = [(item, *checked_block(item, ctx)) for item in block_items(top.get("grids"), root, report)]
     report.extend(explained([(item, problems) for item, _, problems in checked], ctx.overrides, partial(problems_with, ctx=ctx)))
     blocks = [group for _, group, _ in checked]

@@ -98,6 +98,21 @@ def test_a_block_that_is_not_chosen_need_not_allow_the_values_of_the_command_lin
     assert cells(load_grid(path, given, only=["template=copy"]), "template", "embedding") == {("copy", 32)}
 
 
+def test_nor_the_blocks_of_other_networks_whose_keys_have_other_bounds(tmp_path):
+    """`depth` of an mlp ends at 6, that of a residual network at 64."""
+    path = tmp_path / "g.yaml"
+    path.write_text(
+        "defaults: {task: same_different, L: 4, d: 8, width: 8, steps: 10, eval_every: 10, seed: 0, base_lr: 0.1}\n"
+        "grids:\n  - {network: mlp, depth: 2}\n  - {network: [mlp, residual], depth: 4}\n"
+    )
+    with pytest.raises(GridError, match="<= 6"):
+        load_grid(path, ["depth=8"])
+    chosen = load_grid(path, ["depth=8"], only=["network=residual"])
+    assert [(p.cell.network.name, p.cell.network.depth) for p in chosen.cells] == [("residual", 8)]
+    with pytest.raises(GridError, match="<= 6"):
+        load_grid(path, ["depth=8"], only=["network=residual,mlp"])
+
+
 def test_in_python(tmp_path):
     grid = Grid.load(GRID)
     assert cells(grid.only(task="hermite", degree=[2]), "task", "degree") == {("hermite", 2)}
