@@ -109,7 +109,7 @@ def test_lazy_float32_agrees_with_float64(connection, n_symbols):
     ("task", "n_symbols", "patches", "least"), [("psvrt", 256, 4, 0.05), ("psvrt", 256, 6, 0.15), ("pentomino", 10, 2, 0.15)]
 )
 def test_rich_networks_compare_images_better_than_lazy_ones(connection, task, n_symbols, patches, least):
-    """The bounds were set for 10,000 steps and four seeds; here are six. A pair of networks shares symbols, weights and batches."""
+    """The bounds were set for 10,000 steps and four seeds. A pair of networks shares symbols, weights and batches."""
     rows = connection.execute(IMAGES, [task, n_symbols, patches]).fetchall()
     rich, lazier = (np.array([accuracy for label, _, accuracy in rows if label == gamma]) for gamma in ("1", "0.01"))
     gain = rich - lazier
