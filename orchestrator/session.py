@@ -45,6 +45,10 @@ from sweepkit.store.store import Store
 from sweepkit.store.views import Statuses
 from sweepkit.store.views import run as run_query
 from trainables.engines import ENGINES
+from trainables.limits import cores
+
+BUSY = 0.5
+"""Load per core, in the mean of the last minute, from which a forecast says that the machine is busy."""
 
 
 class SweepError(PlainError):
@@ -232,6 +236,11 @@ def _look_ahead(grid: Grid, plan: _Plan, costs: "_Costs", options: Options, stag
         _refuse_too_large(queue, plan.searchers.later)
     if not (options.dry_run or options.verbose):
         return
+    if here and (load := os.getloadavg()[0]) > BUSY * cores():
+        _say(
+            options,
+            f"other work keeps this machine busy (a load of {load:.1f} on {cores()} cores): times are those of a free one",
+        )
     shown = forecast(queue)
     if options.dry_run and stage.foresee:
         stage.foresee(shown, outlook(plan.searchers, queue, shown.wall_s) if plan.searchers.n_open else None)

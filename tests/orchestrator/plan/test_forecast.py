@@ -52,3 +52,11 @@ def test_labels_of_one_class_are_a_warning(tmp_path, results, monkeypatch):
     said = dry_run(own_grid(tmp_path, task=one_class), results)
     found = [line for line in said.splitlines() if "labels that are all" in line]
     assert found and all(line.startswith("warning: ") and "own_task.py:" in line for line in found)
+
+
+@pytest.mark.parametrize(("load", "is_busy"), [(0.2, False), (1000.0, True)])
+def test_a_busy_machine_is_told(tmp_path, results, monkeypatch, load, is_busy):
+    path = tmp_path / "g.yaml"
+    path.write_text(GRID.replace("NETWORK", "relu2").replace("TRAINING", "sgd"))
+    monkeypatch.setattr("os.getloadavg", lambda: (load, load, load))
+    assert ("keeps this machine busy" in dry_run(path, results)) == is_busy
