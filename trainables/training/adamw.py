@@ -29,5 +29,4 @@ class AdamW(Adam):
         free: Mapping[str, "Tensor"],
         scheduled: Sequence[Scheduled],
     ) -> None:
-        theta.mul_(1 - rate * free["weight_decay"])
-        super().update(theta, gradient, state, rate, free, scheduled)
+        self._follow(theta, gradient, state, rate, free["weight_decay"], scheduled)

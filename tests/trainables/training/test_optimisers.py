@@ -12,6 +12,8 @@ from trainables.cell import cell_of
 from trainables.engines.stacked.trainer import Stacked
 from trainables.streams import BLOCK_STEPS, stream, stream_owner
 from trainables.tasks import Hermite3, Parity2, SameDifferent
+from trainables.training.adam import Adam
+from trainables.training.adamw import AdamW
 
 TASK = SameDifferent(L=4, d=8)
 STEPS = 50
@@ -127,3 +129,29 @@ def test_rates_of_normalised_steps_leave_gamma_out():
     assert small.descent.rate(small) == pytest.approx(0.5 * 0.1**2)
     large = network("sgd", 0, gamma=10.0, base_lr=0.5)
     assert large.descent.rate(large) == pytest.approx(0.5 * 10)
+
+
+@pytest.mark.parametrize("kind", [Adam, AdamW])
+@pytest.mark.parametrize("turned", [False, True])
+def test_the_compiled_pass_of_adam_is_its_operations(kind, turned, monkeypatch):
+    """Of parameters in any order of memory; whose gradient lies in another one goes by operations anyway."""
+
+    def followed():
+        rng = torch.Generator().manual_seed(1)
+        theta = torch.randn(3, 4, 6, generator=rng, dtype=torch.float64)
+        theta = theta.mT.contiguous().mT if turned else theta
+        training = kind(loss="mse", base_lr=0.01)
+        rate, free = torch.tensor([0.1, 0.02, 0.5], dtype=torch.float64).view(3, 1, 1), {}
+        if kind is AdamW:
+            free["weight_decay"] = torch.tensor([0.0, 0.1, 0.5], dtype=torch.float64).view(3, 1, 1)
+        state = training.start(theta, free)
+        for update in range(5):
+            gradient = torch.randn(3, 4, 6, generator=rng, dtype=torch.float64)
+            gradient = gradient.mT.contiguous().mT if turned and update < 4 else gradient
+            training.update(theta, gradient, state, rate, free, training.schedule(update))
+        return theta, state["mean"], state["square"]
+
+    compiled = followed()
+    monkeypatch.setattr("trainables.training.adam._lie_alike", lambda tensors: False)
+    for ours, exact in zip(compiled, followed(), strict=True):
+        torch.testing.assert_close(ours, exact, rtol=0, atol=EXACT)

@@ -13,6 +13,7 @@ from trainables.kernels.activations import erf, exp_of_negative, tanh
 from trainables.kernels.compiled import unchecked, unchecked_inline
 from trainables.kernels.matmul import VECTOR_BYTES, multiply, transpose
 from trainables.kernels.neuron import logistic
+from trainables.kernels.optimisers import follow_moments
 
 RELU, TANH, LINEAR, ERF, QUADRATIC = range(5)
 LAST_IN_PLACE = LINEAR
@@ -237,19 +238,6 @@ def _descend(theta, g, velocity, momentum, rate, decay):
 
 
 @unchecked_inline
-def _follow_moments(theta, g, first, second, rate, decay, keep, factor, shift):
-    """A step of Adam, after a weight decay that does not enter the gradient."""
-    real = theta.dtype.type
-    keep_2, kept = keep[1], real(1) - rate * decay
-    new_1, new_2 = real(1) - keep[0], real(1) - keep_2
-    for i in range(len(theta)):
-        mean = first[i] + new_1 * (g[i] - first[i])
-        square = keep_2 * second[i] + new_2 * g[i] * g[i]
-        first[i], second[i] = mean, square
-        theta[i] = kept * theta[i] - rate * (mean / (math.sqrt(square) * factor + shift))
-
-
-@unchecked_inline
 def _follow_signs(theta, g, rate):
     real = theta.dtype.type
     for i in range(len(theta)):
@@ -340,7 +328,7 @@ def take_changes(members, theta, theta_0, first, second, layers, examples, rule,
                     if rule.optimiser == DESCENT:
                         _descend(own[changed], g, own_first[changed], rule.momentum[c], rate, rule.decay[c])
                     elif rule.optimiser == ADAM:
-                        _follow_moments(
+                        follow_moments(
                             own[changed], g, own_first[changed], own_second[changed], rate, rule.decay[c], rule.keep,
                             real(rule.scheduled[t, -2]), real(rule.scheduled[t, -1]),
                         )  # fmt: skip
