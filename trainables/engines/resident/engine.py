@@ -20,6 +20,9 @@ if TYPE_CHECKING:
 
 PASSES = 3
 """Passes over the products of an example: one forward, one backward to the weights, one backward to the layer before."""
+OF_NEURON = {"relu": 1.0, "linear": 1.0, "quadratic": 1.0, "tanh": 4.0, "erf": 8.0}
+"""Time of an activation and its slope, and `OF_MOMENTS`: of a parameter's step by Adam, over those of ReLU and SGD."""
+OF_MOMENTS = 4.0
 LARGEST = 2**20
 """Weights of the largest layer. Beyond it, products wait for memory, and a library's are faster."""
 
@@ -32,7 +35,15 @@ class Resident(DescentEngine):
     is_general: ClassVar[bool] = True
     double: ClassVar[float] = 2.2
     seconds: ClassVar[Mapping[str, Mapping[str, float]]] = {
-        "cpu": {"call": 1e-6, "product": 1.8e-11, "neuron": 4e-10, "parameter": 3e-10, "number": 1.5e-9, "evaluation": 2e-4},
+        "cpu": {
+            "call": 1e-6,
+            "example": 2e-8,
+            "product": 1.8e-11,
+            "neuron": 2e-10,
+            "parameter": 1e-10,
+            "number": 1.5e-9,
+            "evaluation": 3e-4,
+        },
     }
 
     def trains(self, cell: Cell) -> bool:
@@ -53,22 +64,25 @@ class Resident(DescentEngine):
         return *sizes, *((key, value) for key, value in cell.shape() if key != "P")
 
     def step_amounts(self, cell: Cell, group: float = 1.0, device: str = "cpu") -> Amounts:
-        """Kinds of its own: `parameter`, the optimiser's work on one number."""
+        """Kinds of its own: `example`, loss and slopes of one output, and `parameter`, the step of one number by SGD."""
         n, network = cell.batch * cell.updates, cell.network
+        assert isinstance(network, MLP)
         return {
             "call": float(cell.updates),
+            "example": float(n * cell.task.n_outputs),
             "product": (PASSES + network.is_centred) * n * network.n_products(cell),
-            "neuron": n * network.n_activations(cell),
-            "parameter": float(cell.updates * network.n_parameters(cell)),
+            "neuron": n * network.n_activations(cell) * OF_NEURON[network.activation],
+            "parameter": cell.updates * network.n_parameters(cell) * (OF_MOMENTS if isinstance(cell.training, Adam) else 1.0),
             "number": n * cell.task.input_dim / (group if cell.task.n_train is None else 1),
         }
 
     def evaluation_amounts(self, cell: Cell, group: float = 1.0) -> Amounts:
         n, network = cell.test_size, cell.network
+        assert isinstance(network, MLP)
         return {
             "evaluation": 1.0,
             "product": (1 + network.is_centred) * n * network.n_products(cell),
-            "neuron": n * network.n_activations(cell),
+            "neuron": n * network.n_activations(cell) * OF_NEURON[network.activation],
             "number": n * cell.task.input_dim / group,
         }
 
