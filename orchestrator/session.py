@@ -239,7 +239,7 @@ def _look_ahead(grid: Grid, plan: _Plan, costs: "_Costs", options: Options, stag
     if here and (load := os.getloadavg()[0]) > BUSY * cores():
         _say(
             options,
-            f"other work keeps this machine busy (a load of {load:.1f} on {cores()} cores): times are those of a free one",
+            f"this machine is busy (a load of {load:.1f} on {cores()} cores): times are those of a free one",
         )
     shown = forecast(queue)
     if options.dry_run and stage.foresee:

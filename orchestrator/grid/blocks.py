@@ -169,8 +169,8 @@ def _check_keys(own: Mapping[str, Item], kinds: Sequence[Kind], ctx: Context) ->
 
 def _one_kind(kind: Kind, kinds: Sequence[Kind], given: dict[str, Item], place: Item, ctx: Context) -> Block:
     report = Report()
-    overrides = ctx.overrides if _is_chosen(kind, ctx) else {}
-    shared, ctx = ctx.report, replace(ctx, report=report, overrides=overrides)
+    without, wanted = replace(ctx, overrides={}), given
+    shared, ctx = ctx.report, replace(ctx, report=report)
     keys, task = axis_keys(kind), kind.task
     _check_names(kind, place, report)
     given = {**given, **{name: item for name, item in ctx.overrides.items() if name in keys or name == "save"}}
@@ -210,6 +210,8 @@ def _one_kind(kind: Kind, kinds: Sequence[Kind], given: dict[str, Item], place: 
     save = check_save(given.get("save"), kind, kinds, ctx)
     if find and find.metric in ctx.metrics:
         save |= {find.metric}
+    if report and ctx.overrides and not _is_chosen(kind, ctx):
+        return _one_kind(kind, kinds, wanted, place, without)
     shared.extend(report.problems)
     # in a block of several kinds, a condition on a key that this kind does not have excludes none of its cells
     mine = tuple((item, c) for item, c in conditions if all(name == "task" or name in keys for name in c.names))

@@ -91,4 +91,5 @@ def outlook(searchers: Searchers, queue: PackQueue, wall_s: float) -> Outlook:
     cells_of_all = {i for searching in every for of_rung in searching.search.rungs.values() for i in of_rung}
     taken = {i for searching in every for i in searching.taken}
     in_all = min(round(share * networks), len(cells_of_all - taken))
-    return Outlook(len(every), in_all, queue.cost.rates.start_s + max(share * work, longest, wall_s), len(cells_of_all - taken))
+    start_s = queue.cost.rates.start_s
+    return Outlook(len(every), in_all, max(start_s + share * work, start_s + longest, wall_s), len(cells_of_all - taken))

@@ -286,7 +286,7 @@ class PackQueue:
         own = self._chosen(shape)
         if own.key == shape[0]:  # the engine joins no shapes
             return [shape]
-        others = (other for other in self._ranks if other is not shape)
+        others = (other for other in self._pending if other is not shape)
         return [shape, *(o for o in others if (c := self._chosen(o)).key == own.key and c[:2] == own[:2])]
 
     def _for_card(self, first: tuple[int, Shape]) -> list[int]:

@@ -71,6 +71,34 @@ def _expm1_of(x):
     return double
 
 
+def _exp(x: Any) -> Any:
+    """exp(x) for x <= 0, to the smallest normal number."""
+    raise NotImplementedError
+
+
+@_of_type(_exp, jit_options=_OPTIONS)
+def _exp_of(x):
+    if x == types.float32:
+
+        def single(x):
+            x = np.float32(-87) if x < np.float32(-87) else x
+            k = np.int32(np.floor(x * np.float32(_PER_LOG_2) + np.float32(0.5)))
+            r = x - np.float32(k) * np.float32(_LOG_2)
+            power = np.int32((k + np.int32(127)) << np.int32(23)).view(np.float32)
+            return power + power * (r * _polynomial(_TAYLOR_32, r))
+
+        return single
+
+    def double(x):
+        x = -708.0 if x < -708.0 else x
+        k = np.int64(np.floor(x * _PER_LOG_2 + 0.5))
+        r = x - k * _LOG_2
+        power = np.int64((k + np.int64(1023)) << np.int64(52)).view(np.float64)
+        return power + power * (r * _polynomial(_TAYLOR_64, r))
+
+    return double
+
+
 def _near(u: Any) -> Any:
     raise NotImplementedError
 
@@ -107,8 +135,8 @@ def tanh(x, real):
 
 @unchecked_inline
 def exp_of_negative(x, real):
-    """exp(x) for x <= 0; exp(-80) below -80."""
-    return _expm1(_within(x, real(80))) + real(1)
+    """exp(x) for x <= 0; below the smallest normal number, that."""
+    return _exp(x)
 
 
 @unchecked_inline

@@ -8,7 +8,6 @@ from typing import Any
 
 from llvmlite import binding, ir
 from numba import types
-from numba.core import cgutils
 from numba.extending import intrinsic
 
 from trainables.kernels.compiled import compiled, inline
@@ -20,7 +19,6 @@ ROWS = 8 if VECTOR_BYTES != 32 else 4
 """Rows of the largest tile. With two vectors each they fill half of the 32 registers, or of 16 where AVX2 is all there is."""
 
 _intrinsic: Any = intrinsic
-_function: Any = cgutils.get_or_insert_function
 _INT, _INT32 = ir.IntType(64), ir.IntType(32)
 
 
@@ -35,8 +33,6 @@ def _tile(rows: int, vectors: int) -> Any:
             size = context.get_abi_sizeof(number)
             lanes = VECTOR_BYTES // size
             vector = ir.VectorType(number, lanes)
-            width = 8 * size
-            fma = _function(builder.module, ir.FunctionType(vector, [vector] * 3), f"llvm.fma.v{lanes}f{width}")
             undefined, first = ir.Constant(vector, ir.Undefined), ir.Constant(_INT32, 0)
             everywhere = ir.Constant(ir.VectorType(_INT32, lanes), [first] * lanes)
 
@@ -45,6 +41,11 @@ def _tile(rows: int, vectors: int) -> Any:
 
             def filled(x: Any) -> Any:
                 return builder.shuffle_vector(builder.insert_element(undefined, x, first), undefined, everywhere)
+
+            def summed(x: Any, y: Any, z: Any) -> Any:
+                """x y + z, by one instruction where the processor has it."""
+                together = ("contract",)
+                return builder.fadd(builder.fmul(x, y, flags=together), z, flags=together)
 
             def vector_at(pointer: Any, j: int) -> Any:
                 return builder.bitcast(builder.gep(pointer, [ir.Constant(_INT, j * lanes)]), vector.as_pointer())
@@ -61,7 +62,7 @@ def _tile(rows: int, vectors: int) -> Any:
             following = []
             for r in range(rows):
                 x = filled(builder.load(builder.gep(a_now, [a_rows[r]])))
-                following.append([builder.call(fma, [x, b_row_now[j], sums[r][j]]) for j in range(vectors)])
+                following.append([summed(x, b_row_now[j], sums[r][j]) for j in range(vectors)])
             zero = ir.Constant(vector, [ir.Constant(number, 0.0)] * lanes)
             onward = [
                 (left, inner, builder.sub(left, ir.Constant(_INT, 1))),

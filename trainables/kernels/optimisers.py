@@ -8,10 +8,9 @@ from trainables.kernels.compiled import unchecked, unchecked_inline
 @unchecked_inline
 def follow_moments(theta, g, first, second, rate, decay, keep, factor, shift):
     """A step of Adam on a flat parameter, after a weight decay that does not enter the gradient; notation of
-    trainables.training.adam, `keep` is (beta1, beta2), and g may be longer than theta."""
+    trainables.training.adam, `keep` as `Adam.kept`, and g may be longer than theta."""
     real = theta.dtype.type
-    keep_2, kept = keep[1], real(1) - rate * decay
-    new_1, new_2 = real(1) - keep[0], real(1) - keep_2
+    new_1, keep_2, new_2, kept = keep[0], keep[1], keep[2], real(1) - rate * decay
     for i in range(len(theta)):
         mean = first[i] + new_1 * (g[i] - first[i])
         square = keep_2 * second[i] + new_2 * g[i] * g[i]

@@ -1,7 +1,7 @@
 """Adam [Kingma & Ba 2015, Algorithm 1]."""
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Annotated, ClassVar
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 import numpy as np
 from pydantic import Field
@@ -45,6 +45,10 @@ class Adam(Minibatch):
     ) -> None:
         self._follow(theta, gradient, state, rate, None, scheduled)
 
+    def kept(self, dtype: "np.dtype[Any]") -> "np.ndarray[Any, Any]":
+        """1 - beta1, beta2 and 1 - beta2, each rounded from float64: the difference from a rounded beta2 would lose digits."""
+        return np.array([1 - self.beta1, self.beta2, 1 - self.beta2], dtype)
+
     def _follow(
         self,
         theta: "Tensor",
@@ -55,7 +59,7 @@ class Adam(Minibatch):
         scheduled: Sequence[Scheduled],
     ) -> None:
         """A step, after a weight decay that does not enter the gradient. On a processor it is one pass over the memory, where
-        dozens of tensor operations would wait for it; numbers that lie in different orders go the longer way."""
+        seven tensor operations would wait for it; numbers that lie in different orders go the longer way."""
         tensors, (factor, shift) = (theta, gradient, state["mean"], state["square"]), scheduled
         if not isinstance(factor, float) or not isinstance(shift, float) or not _lie_alike(tensors):
             if decay is not None:
@@ -69,7 +73,7 @@ class Adam(Minibatch):
         rates = rate.flatten().numpy()
         real = rates.dtype.type
         decays = np.zeros_like(rates) if decay is None else decay.flatten().numpy()
-        keep = np.array([self.beta1, self.beta2], rates.dtype)
+        keep = self.kept(rates.dtype)
         rows = [tensor.as_strided((len(theta), theta[0].numel()), (theta.stride(0), 1)).numpy() for tensor in tensors]
         follow_moments_of_each(*rows, rates, decays, keep, real(factor), real(shift))
 

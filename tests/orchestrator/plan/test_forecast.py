@@ -59,4 +59,4 @@ def test_a_busy_machine_is_told(tmp_path, results, monkeypatch, load, is_busy):
     path = tmp_path / "g.yaml"
     path.write_text(GRID.replace("NETWORK", "relu2").replace("TRAINING", "sgd"))
     monkeypatch.setattr("os.getloadavg", lambda: (load, load, load))
-    assert ("keeps this machine busy" in dry_run(path, results)) == is_busy
+    assert ("this machine is busy" in dry_run(path, results)) == is_busy

@@ -24,14 +24,20 @@ OF_NEURON = {"relu": 1.0, "linear": 1.0, "quadratic": 1.0, "tanh": 4.0, "erf": 8
 """Time of an activation and its slope, and `OF_MOMENTS`: of a parameter's step by Adam, over those of ReLU and SGD."""
 OF_MOMENTS = 4.0
 LARGEST = 2**20
-"""Weights of the largest layer. Beyond it, products wait for memory, and a library's are faster."""
+"""Weights of the largest layer, and `MOST_NUMBERS`: numbers of a layer for a whole batch, its inputs among them. Beyond them
+products wait for memory, and a library's are faster. With fewer neurons than NARROWEST they do not fill a vector."""
+MOST_NUMBERS = 2**21
+NARROWEST = 16
 
 
 class Resident(DescentEngine):
     """`mlp` of any depth under each of the project's own optimisers. A user's network or optimiser is left to `stacked`."""
 
     name: ClassVar[str] = "resident"
-    needs: ClassVar[str] = "networks mlp that learn by sgd, gd, adam, adamw or signsgd, of layers with up to a million weights"
+    needs: ClassVar[str] = (
+        "networks mlp of 16 neurons and more a layer that learn by sgd, gd, adam, adamw or signsgd, with up to a million weights "
+        "a layer, and two million numbers of a batch"
+    )
     is_general: ClassVar[bool] = True
     double: ClassVar[float] = 2.2
     seconds: ClassVar[Mapping[str, Mapping[str, float]]] = {
@@ -49,7 +55,9 @@ class Resident(DescentEngine):
     def trains(self, cell: Cell) -> bool:
         if type(cell.network) is not MLP or type(cell.training) not in (SGD, GD, Adam, AdamW, SignSGD):
             return False
-        return cell.task.n_answers == 1 and _largest(cell) <= LARGEST
+        sizes = [size for fans in cell.network.fans(cell) for size in fans]
+        is_small = _largest(cell) <= LARGEST and cell.batch * max(sizes) < MOST_NUMBERS
+        return cell.task.n_answers == 1 and cell.network.width >= NARROWEST and is_small
 
     def trainer(self, cells: Sequence[Cell], device: str = "cpu") -> "Trainer":
         from trainables.engines.resident.trainer import Resident
@@ -60,7 +68,7 @@ class Resident(DescentEngine):
         """Networks with training sets of any size P may share a pack, if a step takes a batch."""
         if cell.task.n_train is None or cell.descent.is_full_batch or cell.descent.takes_epochs:
             return cell.shape()
-        sizes = cell.task.input_dim, cell.task.n_outputs
+        sizes = cell.task.input_dim, cell.task.n_outputs, cell.task.target_scale
         return *sizes, *((key, value) for key, value in cell.shape() if key != "P")
 
     def step_amounts(self, cell: Cell, group: float = 1.0, device: str = "cpu") -> Amounts:
@@ -91,13 +99,14 @@ class Resident(DescentEngine):
         d_in, n_activations = cell.task.input_dim, cell.network.n_activations(cell)
         tasks = {(c.seed, c.task): c.task for c in cells}.values()
         n_train = sum(task.n_train or 0 for task in tasks)
-        parameters = (2 + cell.descent.moments) * len(cells) * cell.network.n_parameters(cell)
+        parameters = (2 + cell.network.is_centred + cell.descent.moments) * len(cells) * cell.network.n_parameters(cell)
         step = 4 * cell.batch * (d_in + n_activations) + 3 * _largest(cell)
-        sets = 2 * n_train * (d_in + cell.task.n_outputs)
+        n_outputs = cell.task.n_outputs
+        sets = n_train * (2 * d_in + 4 * n_outputs)
         table = cell.task.table_bytes
         if table and not cell.descent.is_full_batch:  # inputs are made of the table's rows step by step, targets are classes
-            sets = n_train * (4 + cell.task.n_outputs)
-        drawn = 2 * BLOCK_STEPS * cell.updates * cell.batch * (d_in if drawn_anew else 4) + 2**18
+            sets = n_train * (4 + 4 * n_outputs)
+        drawn = 2 * BLOCK_STEPS * cell.updates * cell.batch * (d_in + 2 * n_outputs if drawn_anew else 4) + 2**18
         tests = 3 * max(cell.test_size, cell.last_test_size) * (d_in + cell.task.n_outputs)
         bytes_of_a_number = 8 if any(c.needs_float64 for c in cells) else 4
         return bytes_of_a_number * (parameters + step + sets + drawn + tests) + table

@@ -50,10 +50,11 @@ class Examples(NamedTuple):
     in_order: bool
     """Whether the examples of every batch follow each other in x."""
     table: Any
-    """(M, D) bytes; input i is its row rows[i] over `white`, with front[i] (k,) in place of the first k numbers."""
+    """(M, D) bytes; input i is its row rows[i], a byte b as of_bytes[b], with front[i] (k,) in place of the first k numbers."""
     rows: Any
     front: Any
-    white: Any
+    of_bytes: Any
+    """(256,) float32."""
 
 
 class Rule(NamedTuple):
@@ -66,7 +67,7 @@ class Rule(NamedTuple):
     rates: Any
     """(C, L, 2) learning rates of weights and of biases."""
     decay: Any
-    """(C,); `momentum` (C,); `keep` (2,): Adam's beta1 and beta2."""
+    """(C,); `momentum` (C,); `keep` (3,) as `Adam.kept`."""
     momentum: Any
     keep: Any
     scheduled: Any
@@ -171,7 +172,7 @@ def _pass(own, x, start, batch, layers, z, h, turned, f):
 @unchecked
 def outputs(own, x, layers):
     """g (n, K) of a network at inputs x (n, D), some rows at a time, so that they stay in the cache."""
-    n, sizes, most = len(x), layers.sizes, min(len(x), 64)
+    n, sizes, most = len(x), layers.sizes, max(1, min(len(x), 64))
     n_hidden, flat, f = np.sum(sizes[1:-1]), x.ravel(), np.empty((n, sizes[-1]), x.dtype)
     z = np.empty(most * n_hidden, x.dtype)
     h = z if layers.activation <= LAST_IN_PLACE else np.empty(most * n_hidden, x.dtype)
@@ -253,7 +254,7 @@ def _gathered(examples, places, x):
         if len(examples.table):
             row, front = examples.table[examples.rows[places[i]]], examples.front[places[i]]
             for j in range(d_in):
-                own[j] = real(np.float32(row[j]) / examples.white)
+                own[j] = real(examples.of_bytes[row[j]])
             for j in range(len(front)):
                 own[j] = front[j]
         else:

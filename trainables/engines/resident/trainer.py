@@ -34,8 +34,7 @@ ACTIVATIONS = {"relu": step.RELU, "tanh": step.TANH, "erf": step.ERF, "linear": 
 OPTIMISERS = {Adam: step.ADAM, AdamW: step.ADAM, SignSGD: step.SIGNS}
 """All others descend."""
 RIGHT = {"binary": step.SIGN, "classes": step.GREATEST, "real": step.NEITHER}
-
-
+NO_BYTES = np.empty(0, np.float32)
 STAGED_BYTES = 2**19
 """Examples of a group that are drawn at a time, if a block has not more: they still lie in the cache when they are used."""
 
@@ -52,9 +51,10 @@ class Rows(Stack):
         # Each group's own, as training sets of any size may share a pack.
         self.examples = [batches_of(cell)(Seen(Groups([cell]), self.dtype, self.device)) for cell in self.groups.cells]
         self.rows, at = _in_rows(self.theta)
-        self.initial = self.rows.copy() if self.theta_0 is not None else self._numbers([[]])[:0]
+        self.nothing = np.empty((0, 0), self.rows.dtype)
+        self.initial = self.nothing if self.theta_0 is None else _in_rows(self.theta_0)[0]
         self.moments = [self._moment(name) for name in next(iter(self.kept.values()))]
-        self.moments += [self._numbers([[]])[:0]] * (2 - len(self.moments))
+        self.moments += [self.nothing] * (2 - len(self.moments))
 
         names = [(f"w{layer}", f"b{layer}") for layer in range(1, network.depth + 2)]
         w_at, b_at = (np.array([at.get(name, -1) for name in of]) for of in zip(*names, strict=True))
@@ -78,14 +78,14 @@ class Rows(Stack):
             rates=rates,
             decay=decay,
             momentum=momentum,
-            keep=self._numbers([getattr(self.training, name, 0.0) for name in ("beta1", "beta2")]),
+            keep=self.training.kept(self.rows.dtype) if isinstance(self.training, Adam) else self._numbers([0.0] * 3),
             scheduled=np.empty((0, 0)),
             has_factor=not self.training.has_constant_rate,
             inv_epsilon=self.inv_epsilon.numpy(),
         )
-        fresh = BLOCK_STEPS * cell.batch * cell.task.input_dim * self.rows.itemsize
+        fresh = BLOCK_STEPS * cell.batch * (cell.task.input_dim + cell.task.n_outputs) * self.rows.itemsize
         staged = BLOCK_STEPS * self.updates * cell.batch * 8 if cell.task.n_train is not None else fresh
-        self.targets: dict[int, tuple[Tensor, Array]] = {}
+        self.targets: dict[int, Array] = {}
         self.blocks_at_once = max(1, STAGED_BYTES // staged)
 
     def _moment(self, name: str) -> Array:
@@ -127,20 +127,35 @@ class Rows(Stack):
         if len(order) > 1:
             skipped = (start - blocks.start * BLOCK_STEPS) * self.updates
             order = order[skipped : skipped + (end - start) * self.updates]
-        nothing = self._numbers([[]])[:0]
+        wanted, n_steps = self._wanted(g, y), (end - start) * self.updates
         if isinstance(x, Held):
-            table, rows, front, white = np.empty((0, 0), np.uint8), np.empty(0, np.int64), nothing, np.float32(1)
             inputs = x.numbers.numpy()
+            found = step.Examples(
+                inputs, wanted, order, in_order, np.empty((0, 0), np.uint8), np.empty(0, np.int64), self.nothing, NO_BYTES
+            )
+            n, shapes = len(inputs), (inputs.shape[1:], wanted.shape[1:])
         else:
-            table, rows, front, white = x.table.numpy(), x.rows.numpy(), x.front.numpy(), np.float32(x.white)
-            inputs = nothing
-        return step.Examples(inputs, self._wanted(g, y), order, in_order, table, rows, front, white)
+            of_bytes = np.arange(256, dtype=np.float32) / np.float32(x.white)
+            found = step.Examples(
+                self.nothing, wanted, order, in_order, x.table.numpy(), x.rows.numpy(), x.front.numpy(), of_bytes
+            )
+            n, shapes = len(x.rows), (x.table.shape[1:], wanted.shape[1:])
+        # Compiled code reads whatever lies beyond an array: a task of a user's own may give fewer examples than it says.
+        task = self.cell.task
+        is_whole = len(order) == n_steps or (len(order) == 1 and in_order and task.n_train is not None)
+        if not is_whole or order.max() >= min(n, len(wanted)) or [*map(tuple, shapes)] != [(task.input_dim,), (task.n_outputs,)]:
+            raise ValueError(
+                f"task {task.name} gave {n} inputs and {len(wanted)} targets of the shapes {shapes} for {order.size} places"
+            )
+        return found
 
     def _wanted(self, g: int, y: Tensor) -> Array:
         """Numbers (R, K) with which the loss compares the outputs of group g. Those of a fixed training set are computed once."""
-        if g not in self.targets or self.targets[g][0] is not y:
-            self.targets[g] = y, self._compared(y)
-        return self.targets[g][1]
+        if self.cell.task.n_train is None:
+            return self._compared(y)
+        if g not in self.targets:
+            self.targets[g] = self._compared(y)
+        return self.targets[g]
 
     def _compared(self, y: Tensor) -> Array:
         task = self.cell.task
