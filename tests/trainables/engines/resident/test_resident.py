@@ -91,6 +91,16 @@ def test_training_sets_of_several_sizes_in_one_pack_change_no_bit():
         np.testing.assert_array_equal(together.curves[:, c], trained([cell]).curves[:, 0])
 
 
+@pytest.mark.parametrize("of_set", ["input_dim", "target_scale"])
+def test_what_an_own_task_takes_from_the_size_of_its_set_parts_packs(of_set):
+    class Growing(Hermite3):
+        name: ClassVar[str] = "growing"
+
+    setattr(Growing, of_set, property(lambda task: task.P / 10))
+    cells = [network(Growing(d=10, P=P), training="adam") for P in (10, 20)]
+    assert len({ENGINES["resident"].pack_key(cell) for cell in cells}) == 2
+
+
 @pytest.mark.parametrize("task", [TASK, FIXED])
 def test_any_pauses_and_any_number_of_staged_blocks_give_the_same_bits(task, monkeypatch):
     cells = [network(task, training="sgd", seed=s, **DEEP, steps=60, eval_every=30) for s in (0, 1)]
@@ -140,7 +150,7 @@ def test_an_own_task_that_gives_too_few_examples_is_told():
         for stack in run.trainer.stacks:
             cell = c.model_copy(update={"task": task})
             stack.examples = [batches_of(cell)(Seen(Groups([cell]), stack.dtype, stack.device))]
-        with pytest.raises(ValueError, match="gave|reshape"):
+        with pytest.raises(ValueError, match=r"gave|reshape"):
             run.advance(float("inf"))
 
 
