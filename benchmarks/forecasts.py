@@ -119,4 +119,7 @@ def searches() -> None:
 
 
 if __name__ == "__main__":
-    searches() if sys.argv[1:] == ["searches"] else main()
+    ways = {"": main, "searches": searches}
+    if (asked := " ".join(sys.argv[1:])) not in ways:
+        sys.exit(__doc__)
+    ways[asked]()
