@@ -53,7 +53,7 @@ class Outlook(NamedTuple):
 
     n_searches: int
     networks: int
-    """Networks in all, as rehearsals take them."""
+    """Networks that are left, as rehearsals take them; grids of other tasks took half to twice as many."""
     wall_s: float
     """Seconds from the command to its end."""
     most_networks: int
@@ -63,7 +63,7 @@ class Outlook(NamedTuple):
         """The outlook in words, for display beside a forecast of the next networks."""
         several = "es" * (self.n_searches > 1)
         return (
-            f"{self.n_searches} search{several} will ask for about {self.networks} networks in all "
+            f"{self.n_searches} search{several} will ask for about {self.networks} networks more "
             f"({duration(self.wall_s)} to the end), at most {self.most_networks}."
         )
 
