@@ -219,7 +219,7 @@ def _one_kind(kind: Kind, kinds: Sequence[Kind], given: dict[str, Item], place: 
 
 
 def _is_chosen(kind: Kind, ctx: Context) -> bool:
-    """Whether `--only` may choose cells of this kind, by the names of its parts."""
+    """True if `--only` may choose cells of this kind, by the names of its parts."""
     names = {"task": {kind.task.name}, "network": {n.name for n in kind.networks}, "training": {kind.training.name}}
     return all(names[role] & {str(part.value) for part in ctx.chosen[role].items} for role in names.keys() & ctx.chosen.keys())
 

@@ -45,78 +45,49 @@ def _polynomial(coefficients, x):
     return total
 
 
-def _expm1(x: Any) -> Any:
-    """exp(x) - 1 for sizes of x below 80."""
+def _by_type(single: Any, double: Any) -> Any:
+    """The polynomial with these coefficients, in the type of its argument."""
+
+    def polynomial(x: Any) -> Any:
+        raise NotImplementedError
+
+    @_of_type(polynomial, jit_options=_OPTIONS)
+    def of_type(x):
+        coefficients = single if x == types.float32 else double
+        return lambda x: _polynomial(coefficients, x)
+
+    return polynomial
+
+
+_taylor, _near, _far = _by_type(_TAYLOR_32, _TAYLOR_64), _by_type(_NEAR_32, _NEAR_64), _by_type(_FAR_32, _FAR_64)
+
+
+def _parts_of_exp(x: Any) -> Any:
+    """2^k and 2^k p, the parts of exp(x); x counts as no further from 0 than where either is still a normal number."""
     raise NotImplementedError
 
 
-@_of_type(_expm1, jit_options=_OPTIONS)
-def _expm1_of(x):
+@_of_type(_parts_of_exp, jit_options=_OPTIONS)
+def _parts_of_exp_of(x):
     if x == types.float32:
 
         def single(x):
+            x = _within(x, np.float32(87))
             k = np.int32(np.floor(x * np.float32(_PER_LOG_2) + np.float32(0.5)))
             r = x - np.float32(k) * np.float32(_LOG_2)
             power = np.int32((k + np.int32(127)) << np.int32(23)).view(np.float32)
-            return power * (r * _polynomial(_TAYLOR_32, r)) + (power - np.float32(1))
+            return power, power * (r * _taylor(r))
 
         return single
 
     def double(x):
+        x = _within(x, 708.0)
         k = np.int64(np.floor(x * _PER_LOG_2 + 0.5))
         r = x - k * _LOG_2
         power = np.int64((k + np.int64(1023)) << np.int64(52)).view(np.float64)
-        return power * (r * _polynomial(_TAYLOR_64, r)) + (power - 1)
+        return power, power * (r * _taylor(r))
 
     return double
-
-
-def _exp(x: Any) -> Any:
-    """exp(x) for x <= 0, to the smallest normal number."""
-    raise NotImplementedError
-
-
-@_of_type(_exp, jit_options=_OPTIONS)
-def _exp_of(x):
-    if x == types.float32:
-
-        def single(x):
-            x = np.float32(-87) if x < np.float32(-87) else x
-            k = np.int32(np.floor(x * np.float32(_PER_LOG_2) + np.float32(0.5)))
-            r = x - np.float32(k) * np.float32(_LOG_2)
-            power = np.int32((k + np.int32(127)) << np.int32(23)).view(np.float32)
-            return power + power * (r * _polynomial(_TAYLOR_32, r))
-
-        return single
-
-    def double(x):
-        x = -708.0 if x < -708.0 else x
-        k = np.int64(np.floor(x * _PER_LOG_2 + 0.5))
-        r = x - k * _LOG_2
-        power = np.int64((k + np.int64(1023)) << np.int64(52)).view(np.float64)
-        return power + power * (r * _polynomial(_TAYLOR_64, r))
-
-    return double
-
-
-def _near(u: Any) -> Any:
-    raise NotImplementedError
-
-
-@_of_type(_near, jit_options=_OPTIONS)
-def _near_of(u):
-    coefficients = _NEAR_32 if u == types.float32 else _NEAR_64
-    return lambda u: _polynomial(coefficients, u)
-
-
-def _far(u: Any) -> Any:
-    raise NotImplementedError
-
-
-@_of_type(_far, jit_options=_OPTIONS)
-def _far_of(u):
-    coefficients = _FAR_32 if u == types.float32 else _FAR_64
-    return lambda u: _polynomial(coefficients, u)
 
 
 @unchecked_inline
@@ -129,14 +100,16 @@ def _within(x, end):
 @unchecked_inline
 def tanh(x, real):
     """tanh x; `real` is the type of x, as of all numbers here."""
-    e = _expm1(_within(x + x, real(40)))
+    power, part = _parts_of_exp(_within(x + x, real(40)))
+    e = part + (power - real(1))
     return e / (e + real(2))
 
 
 @unchecked_inline
 def exp_of_negative(x, real):
     """exp(x) for x <= 0; below the smallest normal number, that."""
-    return _exp(x)
+    power, part = _parts_of_exp(x)
+    return power + part
 
 
 @unchecked_inline

@@ -79,7 +79,7 @@ class Adam(Minibatch):
 
 
 def _lie_alike(tensors: "Sequence[Tensor]") -> bool:
-    """Whether tensors (C, ...) of a processor have their numbers in one order, those of each network side by side."""
+    """True if tensors (C, ...) of a processor have their numbers in one order, those of each network side by side."""
     first, *others = tensors
     if not first.is_cpu or first.dim() < 2 or any(t.stride() != first.stride() or t.dtype != first.dtype for t in others):
         return False

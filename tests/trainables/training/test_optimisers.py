@@ -134,7 +134,7 @@ def test_rates_of_normalised_steps_leave_gamma_out():
 @pytest.mark.parametrize("kind", [Adam, AdamW])
 @pytest.mark.parametrize("turned", [False, True])
 def test_the_compiled_pass_of_adam_is_its_operations(kind, turned, monkeypatch):
-    """Of parameters in any order of memory; whose gradient lies in another one goes by operations anyway."""
+    """Parameters may lie in any order of memory; one whose gradient lies in another goes by operations anyway."""
 
     def followed():
         rng = torch.Generator().manual_seed(1)

@@ -48,7 +48,7 @@ class Examples(NamedTuple):
     order: Any
     """(N, B) the places of each batch, or (1, B) if all are the same."""
     in_order: bool
-    """Whether the examples of every batch follow each other in x."""
+    """True if the examples of every batch follow each other in x."""
     table: Any
     """(M, D) bytes; input i is its row rows[i], a byte b as of_bytes[b], with front[i] (k,) in place of the first k numbers."""
     rows: Any
@@ -270,7 +270,7 @@ def take_changes(members, theta, theta_0, first, second, layers, examples, rule,
     members        the networks of one group, which see the same batches
     theta_0        (C, P) initial parameters of centred networks, else (0, 0)
     first, second  (C, P) what the optimiser keeps, (0, 0) if nothing
-    loss, right    (C, N) mean loss and right predictions of each batch, before the change
+    loss, right    (N, C) mean loss and right predictions of each batch, before the change
     """
     real, sizes, n_layers = theta.dtype.type, layers.sizes, len(layers.factors)
     batch, d_in, n_outputs, n_hidden = examples.order.shape[1], sizes[0], sizes[-1], np.sum(sizes[1:-1])
@@ -288,7 +288,7 @@ def take_changes(members, theta, theta_0, first, second, layers, examples, rule,
     for c in members:
         own = theta[c]
         own_first, own_second = first[c] if len(first) else own, second[c] if len(second) else own
-        for t in range(loss.shape[1]):
+        for t in range(len(loss)):
             places = examples.order[t % len(examples.order)]
             inputs, start = flat, places[0] * d_in
             if not examples.in_order:
@@ -300,7 +300,7 @@ def take_changes(members, theta, theta_0, first, second, layers, examples, rule,
             for i in range(len(f)):
                 f[i] = (f[i] - f_0[i] if is_centred else f[i]) * rule.inv_epsilon[c]
             scale = float(rule.inv_epsilon[c]) / batch
-            loss[c, t], right[c, t] = _lost(f, examples.y, places, slopes, n_outputs, rule.loss, rule.right, scale)
+            loss[t, c], right[t, c] = _lost(f, examples.y, places, slopes, n_outputs, rule.loss, rule.right, scale)
 
             now, following = dz, dh
             now[: len(slopes)] = slopes

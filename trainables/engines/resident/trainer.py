@@ -101,7 +101,7 @@ class Rows(Stack):
     @torch.no_grad()
     def take(self, first_step: int, n_steps: int) -> Tensor:
         per_step, n_cells = self.updates, len(self.cells)
-        loss, right = np.empty((2, n_cells, n_steps * per_step))
+        loss, right = np.empty((2, n_steps * per_step, n_cells))
         updates = range(first_step * per_step, (first_step + n_steps) * per_step)
         scheduled = np.array([self.training.scheduled(update, per_step) for update in updates])
         last, span = first_step + n_steps, self.blocks_at_once * BLOCK_STEPS
@@ -111,14 +111,12 @@ class Rows(Stack):
         for g, members in enumerate(self.groups.members):
             for start, end in parts:
                 changes = slice((start - first_step) * per_step, (end - first_step) * per_step)
-                part_loss, part_right = np.empty((2, n_cells, changes.stop - changes.start))
                 step.take_changes(
                     np.array(members), self.rows, self.initial, *self.moments, self.layers, self._examples(g, start, end),
-                    self.rule._replace(scheduled=scheduled[changes]), part_loss, part_right,
+                    self.rule._replace(scheduled=scheduled[changes]), loss[changes], right[changes],
                 )  # fmt: skip
-                loss[members, changes], right[members, changes] = part_loss[members], part_right[members]
         each = (n_cells, n_steps, per_step)
-        return torch.from_numpy(np.stack([loss.reshape(each).mean(-1), right.reshape(each).sum(-1)]))
+        return torch.from_numpy(np.stack([loss.T.reshape(each).mean(-1), right.T.reshape(each).sum(-1)]))
 
     def _examples(self, g: int, start: int, end: int) -> step.Examples:
         """The batches of group g in these steps."""

@@ -124,7 +124,7 @@ class Placed(NamedTuple):
     order: Array
     """(N, B) int64, the places of the examples of N batches; (1, B) if all batches are the same."""
     in_order: bool
-    """Whether the examples of every batch follow each other."""
+    """True if the examples of every batch follow each other."""
 
 
 class Batches(Protocol):

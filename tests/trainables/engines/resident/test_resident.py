@@ -1,4 +1,4 @@
-"""What `resident` promises beyond the suite that it shares with `stacked` (test_trainer.py): every optimiser and way to draw
+"""The promises of `resident` beyond the suite that it shares with `stacked` (test_trainer.py): every optimiser and way to draw
 examples, results that do not depend on a pack by a single bit, and the cells that it leaves to others."""
 
 from typing import ClassVar
@@ -173,11 +173,3 @@ def test_what_others_train():
     ):
         assert not engine.trains(other) and ENGINES["stacked"].trains(other)
     assert CostModel(Rates()).choose(cell, {"cpu": 2}) == ("resident", "cpu")
-
-
-def test_amounts_and_memory_grow_with_the_network():
-    engine = ENGINES["resident"]
-    small, large = [network(width=64)], [network(width=256)]
-    assert engine.step_amounts(large[0])["product"] > 4 * engine.step_amounts(small[0])["product"]
-    assert engine.memory(large) > engine.memory(small) > 0
-    assert engine.memory(small * 2) > engine.memory(small)

@@ -210,8 +210,9 @@ def test_measures_and_metrics_of_other_networks(make):
     assert set(probed.parameters) == {"w1", "w2", "w3"}
 
 
-def test_amounts_and_memory_grow_with_the_network():
-    engine = ENGINES["stacked"]
+@pytest.mark.parametrize("name", ["stacked", "resident"])
+def test_amounts_and_memory_grow_with_the_network(name):
+    engine = ENGINES[name]
     small, large = [network(width=64)], [network(width=256)]
     assert engine.step_amounts(large[0])["product"] > 4 * engine.step_amounts(small[0])["product"]
     assert engine.memory(large) > engine.memory(small) > 0
