@@ -7,15 +7,15 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
+from analysis.charts.captions import caption, changing_along
 from analysis.charts.curves import Look, curves_chart, with_residuals
-from analysis.data.choosing import along_with, having, label
-from analysis.data.comparing import differing, fitting, of_commonest_version, own
-from analysis.data.keys import captioned, gamma_once, of_data, spoken, with_gamma
+from analysis.data.choosing import having, label
+from analysis.data.comparing import fitting, of_commonest_version
+from analysis.data.keys import captioned, with_gamma
 from analysis.data.parts import are_at_equilibrium, with_parts
-from analysis.data.points import Points, averaged, described, groups, not_default, seeds, settings_of, unmixed, with_intervals
+from analysis.data.points import Points, groups, seeds, unmixed, with_intervals
 from analysis.data.selection import VERSION, Selection, Value, n_failed, points_sql
 from analysis.overlays import overlays
-from sweepkit.console.words import counted, listed, shown
 from sweepkit.declarations.columns import Key
 from sweepkit.declarations.metrics import STATISTICS
 from sweepkit.stats import FEW
@@ -24,8 +24,6 @@ from sweepkit.store.sql import quoted
 MOST_POINTS = 4000
 """Most points or raw values in a chart: more are slow to draw and cannot be read."""
 MOST_PANELS = 12
-MOST_NAMED = 3
-"""Most places without a point, and most keys of the points left out, that a caption names."""
 
 
 @dataclass(frozen=True)
@@ -96,7 +94,7 @@ def explore(results: str, selection: Selection, points: Points, choices: Choices
     if choices.raw:
         found = seeds(results, narrowed(selection, frame, held), points.measure.name, points.keys)
         raw = _of_points(found, points.keys, frame, data[axes])
-    look = replace(look, along=_along(points, data, look.x, axes))
+    look = replace(look, along=changing_along(points, data, look))
     chart = curves_chart(drawn, points.measure, look, theory, residuals, raw, choices.centre)
     keys = with_gamma(axes)
     table = overlays.joined(data[[*keys, *STATISTICS]], values)
@@ -105,8 +103,8 @@ def explore(results: str, selection: Selection, points: Points, choices: Choices
     sql = points_sql(shown_ones, points.measure, keys, FEW)
     layers = Layers(drawn, theory, residuals, raw)
     lost = unmixed(frame, groups(results, selection, "unmixed")) if are_at_equilibrium(frame) else ""
-    caption = _caption(points, data, setting, axes, choices, lost, n_failed(results, shown_ones))
-    return Explored(chart, table, caption, missing, sql, layers, shown_ones)
+    told = caption(points, data, setting, look, choices.centre, choices.intervals, lost, n_failed(results, shown_ones))
+    return Explored(chart, table, told, missing, sql, layers, shown_ones)
 
 
 def legible(data: pd.DataFrame, axes: Iterable[str]) -> pd.DataFrame:
@@ -185,118 +183,3 @@ def _check_size(frame: pd.DataFrame, look: Look, raw: bool) -> None:
     if look.facet and frame[look.facet].nunique() > MOST_PANELS:
         n = frame[look.facet].nunique()
         raise TooMuch(f"{n} panels are more than {MOST_PANELS}: choose another parameter for the panels, or use it as colour")
-
-
-def _caption(
-    points: Points,
-    data: pd.DataFrame,
-    setting: Mapping[str, Value],
-    axes: Sequence[str],
-    choices: Choices,
-    lost: str,
-    failed: int,
-) -> str:
-    """The words below a chart; lost: words about networks at equilibrium that did not mix; failed: networks at these values that
-    could not be trained."""
-    diverged = int(data["diverged"].sum())
-    # Keys with one value in all points belong to the setting, like the chosen ones.
-    told = [key for key in _sizes(points, data) if key in data and key not in axes]
-    apart = {*axes, "network", "training"}  # `_sizes` tells them where they are not the paper's
-    all_have = [key for key in captioned(points.keys, points.declared) if key in data and key not in apart]
-    one = {key: data[key].dropna().iloc[0] for key in dict.fromkeys([*told, *all_have]) if _one(points, data, key)}
-    # A caption leaves out what networks and trainings have by default.
-    named = {*told, *not_default(one | {key: value for key, value in setting.items() if value is not None}, points.declared)}
-    same = {key: value for key, value in one.items() if key in named}
-    compared = [key for key in ("network", "training") if key in axes]
-    belong = own(data, [key for key in told if key not in {*same, *setting}], compared, points.declared)
-    parts = [
-        described(same | dict(setting)),
-        *(_each(data, key, compared) for key in belong if data[key].nunique() > 1),
-        averaged(data, choices.centre, choices.intervals),
-        ", ".join(filter(None, [counted(int(data["n"].sum()), "network"), lost])),
-    ]
-    look = choices.look
-    parts += [_together(data, key, look.x) for key in _along(points, data, look.x, axes)]
-    if look.colour and len(data) > 1 and (data.groupby([key for key in axes if key != look.x])[look.x].nunique() == 1).all():
-        parts.append(f"each curve has a single {look.x}, so that no points are joined")
-    if choices.intervals and data["low"].isna().any() and data["n"].max() > 1:
-        need = "six seeds" if choices.centre == "median" else "two seeds"
-        parts.append(f"no interval where there are fewer than {need}")
-    if choices.intervals and choices.look.log_y and (data["low"] <= 0).any():
-        parts.append("an interval that reaches 0 is drawn down to the end of the axis")
-    if diverged:
-        parts.append(f"{counted(diverged, 'diverged one')} left out")
-    if failed:
-        parts.append(f"{failed:,} more failed")
-    parts += _lost(points, setting, {key: value for key, value in same.items() if key in points.keys}, axes)
-    others = len(points.frame) - len(data)
-    if others:
-        vary = gamma_once([key for key in setting if points.frame[key].nunique(dropna=False) > 1], points.frame)
-        of = listed([spoken(key) for key in vary]) if 0 < len(vary) <= MOST_NAMED else "configurations"
-        parts.append(f"{counted(others, 'point')} of other {of} not shown")
-    return "; ".join(part for part in parts if part) + "."
-
-
-def _along(points: Points, data: pd.DataFrame, x: str, axes: Sequence[str]) -> tuple[str, ...]:
-    """The keys that change along with `x` in the data, and are no axis."""
-    return tuple(key for key in along_with(points._replace(frame=data), x) if key in data and key not in axes)
-
-
-def _lost(points: Points, setting: Mapping[str, Value], same: Mapping[str, Value], axes: Sequence[str]) -> list[str]:
-    """The places of the chart that have no point because all networks there diverged, in words. `same`: values that all points
-    have; networks with another one have their place elsewhere."""
-    if points.lost.empty:
-        return []
-    frame = points.lost[fitting(points.lost, setting, points.declared)]
-    here = fitting(frame, {key: value for key, value in same.items() if key in frame}, points.declared)
-    return [*_none_here(frame[here], axes), *_none_elsewhere(frame[~here], same)]
-
-
-def _none_elsewhere(frame: pd.DataFrame, same: Mapping[str, Value]) -> list[str]:
-    """Words about networks that diverged at values that no point has."""
-    if frame.empty:
-        return []
-    apart = [key for key, value in same.items() if key in frame and (frame[key] != value).all() and frame[key].nunique() == 1]
-    where = f" at {described({key: frame[key].iloc[0] for key in apart})}" if apart else " at other configurations"
-    n = int(frame["diverged"].sum())
-    return [f"{counted(n, 'network')}{where} diverged, and none finished there"]
-
-
-def _none_here(frame: pd.DataFrame, axes: Sequence[str]) -> list[str]:
-    """The places of these axes at which networks diverged and none finished."""
-    told = [key for key in axes if key in frame and frame[key].notna().any()]
-    if frame.empty or not told:
-        return []
-    places = frame[told].drop_duplicates()
-    first = [described(dict(zip(told, row, strict=True))) for row in places.head(MOST_NAMED).itertuples(index=False)]
-    more = f" and {len(places) - MOST_NAMED} others" if len(places) > MOST_NAMED else ""
-    diverged = counted(int(frame["diverged"].sum()), "network")
-    return [f"no point at {' or '.join(first)}{more}, where none finished and {diverged} diverged"]
-
-
-def _sizes(points: Points, data: pd.DataFrame) -> list[str]:
-    """Keys that a caption lists if all points agree in them: the keys of the data, then those of the paper's setting; without
-    such a setting, all keys. `network` and `training` are left out if they are the paper's."""
-    keys, paper = captioned(points.keys, points.declared), settings_of(data)
-    named = list(dict.fromkeys([*of_data(keys, points.declared), *paper])) if paper else keys
-    usual = [key for key in ("network", "training") if key in data and set(data[key]) == {paper.get(key)}]
-    return [key for key in named if key not in usual]
-
-
-def _one(points: Points, data: pd.DataFrame, key: str) -> bool:
-    """Whether all points whose parts have the key have the same value, and some have one."""
-    return not differing(data, [key], points.declared) and bool(data[key].notna().any())
-
-
-def _together(data: pd.DataFrame, key: str, x: str) -> str:
-    """`P changes along with width: 512 to 2048`."""
-    values = data.sort_values(x)[key].tolist()
-    first, last = ("the default" if pd.isna(value) else label(value, key) for value in (values[0], values[-1]))
-    return f"{spoken(key)} changes along with {x}: {first} to {last}"
-
-
-def _each(data: pd.DataFrame, key: str, compared: list[str]) -> str:
-    """`base_lr = 0.1 of sgd, 0.001 of adam`."""
-    groups = data.dropna(subset=[key]).groupby(compared)[key].first()
-    names = [" ".join(map(str, name)) if isinstance(name, tuple) else str(name) for name in groups.index]
-    return f"{key} = " + ", ".join(f"{shown(value)} of {name}" for value, name in zip(groups, names, strict=True))

@@ -8,8 +8,9 @@ import pytest
 from sweepkit.studies.tong25.theory.of_same_different import expected
 
 from analysis.charts.along import groups_along
+from analysis.charts.captions import _together
 from analysis.charts.curves import Look
-from analysis.charts.explore import Choices, TooMuch, _together, explore
+from analysis.charts.explore import Choices, TooMuch, explore
 from analysis.data.choosing import along_with, axes_of, measures_of, rest_of, settled, suggested, suits_log
 from analysis.data.networks.reading import networks, training
 from analysis.data.points import groups, means_of, points, with_intervals
