@@ -5,14 +5,15 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from analysis.asked_chart import Where, asked_points, explored, key_named, look_for, selected
-from analysis.charts.along import MOST_PANELS, along, evaluated
+from analysis.charts.along import MOST_PANELS, along, evaluated, kept_of
+from analysis.charts.captions import missing_told, others_told, setting_told
 from analysis.charts.curves import Look
 from analysis.charts.explore import Choices, Explored, narrowed
 from analysis.data.choosing import axes_of, rest_of, settled, suggested
-from analysis.data.comparing import fitting, of_commonest_version
-from analysis.data.keys import captioned, with_gamma
+from analysis.data.comparing import fitting, named, of_commonest_version
+from analysis.data.keys import with_gamma
 from analysis.data.networks.evaluations import STEP
-from analysis.data.points import CENTRES, Points
+from analysis.data.points import CENTRES, Points, groups
 from analysis.data.selection import Selection, grid_keys
 from analysis.data.source import ResultsError
 from analysis.overlays.overlays import Compute
@@ -89,7 +90,14 @@ def _along_training(
     results: str, selection: Selection, asked: AskedChart, single: Mapping[str, int], several: Mapping[str, int]
 ) -> Answer:
     """The chart whose abscissa is the training step; by default one curve for each value of the main parameter."""
-    points = asked_points(results, selection, None)
+    held = evaluated(results, selection)
+    if not held:
+        raise ResultsError("no curve of these networks was saved: `save: [curves]` in a grid keeps them")
+    name = asked.y or next(iter(held))
+    if name not in held:
+        raise ResultsError(f"no {show(name)} along training{nearest(name, held) or ';'} there are {listed(held)}")
+    metric = held[name]
+    points = named(groups(results, selection, kept_of(metric)))
     by, panels = _axes_along(results, points, asked)
     axes = [key for key in (by, panels) if key]
     if lacking := [key for key in axes if key not in points.keys]:
@@ -97,23 +105,17 @@ def _along_training(
     setting = settled(points, rest_of(points, axes), {})
     frame = of_commonest_version(points.frame[fitting(points.frame, setting, points.declared)])
     chosen = narrowed(selection, frame, setting)
-    held = evaluated(results, chosen)
-    if not held:
-        raise ResultsError("no curve of these networks was saved: `save: [curves]` in a grid keeps them")
-    name = asked.y or next(iter(held))
-    if name not in held:
-        raise ResultsError(f"no {show(name)} along training{nearest(name, held) or ';'} there are {listed(held)}")
-    metric = held[name]
     log_y = asked.log_y if asked.log_y is not None else metric.logarithmic
     size = {"width": 300, "height": 210, "columns": 2} | dict(several) if panels else dict(single)
     options: dict[str, Any] = {"log_x": bool(asked.log_x), "log_y": log_y, "declared": points.declared, **size}
     look = Look(STEP, by, panels, **options)
     sizes = [key for key in ("test_size",) if key in grid_keys(results)]
     same = {key: frame[key].dropna().iloc[0] for key in points.keys if key not in axes and frame[key].nunique() == 1}
-    fixed = {key: (same | setting)[key] for key in captioned(same | setting, points.declared)}
+    told, _ = setting_told(points, frame, setting, axes)
+    missing = [*others_told(points, frame, setting), *missing_told(results, selection, chosen, points.measure)]
     whole = same | setting if asked.theory else None
     columns = list(dict.fromkeys([*with_gamma(axes), *sizes]))
-    found = along(results, chosen, metric, look, columns, fixed, asked.centre, asked.intervals, whole)
+    found = along(results, chosen, metric, look, columns, told, missing, asked.centre, asked.intervals, whole)
     if found is None:
         raise ResultsError(f"no finite value of {name} along training")
     return Answer(found, metric, look)

@@ -18,6 +18,9 @@ SCORES: Mapping[Targets, tuple[str, ...]] = {
 VALIDATION = "val_loss"
 """The score of a network on validation examples: their mean loss. The evaluation where it is least is picked."""
 
+ERRORS = ("mse", VALIDATION)
+"""The scores that are losses: NaN or infinite ones are a divergence. An AUC may be NaN where all examples have one label."""
+
 CURVES = {"acc": "curve_test_acc", "auc": "curve_test_auc", "mse": "curve_test_mse", VALIDATION: "curve_val_loss"}
 """The list columns of the scores that are kept at each evaluation."""
 

@@ -7,13 +7,14 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from analysis.charts.captions import joined
 from analysis.charts.curves import Look, curves_chart
 from analysis.charts.explore import Explored, Layers, legible
 from analysis.data.keys import spoken
 from analysis.data.networks.evaluations import STEP, in_order_along
 from analysis.data.parts import with_parts
-from analysis.data.points import averaged, described, in_order, with_intervals
-from analysis.data.selection import Selection, Value, finite, statistics_sql
+from analysis.data.points import averaged, in_order, with_intervals
+from analysis.data.selection import Selection, finite, statistics_sql
 from analysis.overlays import overlays
 from sweepkit.console.words import counted, listed
 from sweepkit.declarations.columns import Key, Metric
@@ -41,6 +42,13 @@ def evaluated(results: str, selection: Selection) -> dict[str, Metric]:
         return [name for name, n in zip(names, connection.execute(sql).fetchone(), strict=True) if n]
 
     return in_order_along(known, run(results, work))
+
+
+def kept_of(metric: Metric) -> Metric:
+    """A measure that the networks have whose saved curves hold this metric along training, for `groups`: points of any other
+    measure leave out networks that have this one, which would then be averaged in."""
+    held = f"SELECT cell_id FROM curves WHERE isfinite({quoted(metric.name)})"
+    return replace(metric, per="network", column="", expression=f"(CASE WHEN cell_id IN ({held}) THEN 1.0 END)")
 
 
 def cells_of(selection: Selection) -> str:
@@ -75,7 +83,8 @@ def along(
     metric: Metric,
     look: Look,
     keys: Sequence[str],
-    setting: Mapping[str, Value],
+    told: Sequence[str],
+    missing: Sequence[str],
     centre: str = "mean",
     intervals: bool = True,
     with_theory: Mapping[str, Any] | None = None,
@@ -83,9 +92,9 @@ def along(
     """The chart of a metric along training for the networks of a selection, in which only the keys of `look` and the seed
     vary; None if no curve was saved.
 
-    keys: those of the networks, all of which have one value in each curve; setting: the values to name in the caption. Of many
-    curves and panels, some are shown. with_theory: the values of all other keys, for theories whose arguments include `step`;
-    None draws no theory.
+    keys: those of the networks, all of which have one value in each curve; told, missing: parts of the caption, about these
+    networks and about others. Of many curves and panels, some are shown. with_theory: the values of all other keys, for theories
+    whose arguments include `step`; None draws no theory.
     """
     axes = [key for key in (look.colour, look.facet) if key]
     frame, sql = groups_along(results, selection, metric, keys)
@@ -100,7 +109,7 @@ def along(
     if look.log_x:
         drawn = drawn[drawn[STEP] > 0]
     n = int(data.groupby([*keys], dropna=False)["n"].max().sum())
-    parts = [described(setting), averaged(data, centre, intervals), counted(n, "network"), *fewer, *fewer_curves]
+    parts = [*told, averaged(data, centre, intervals), counted(n, "network"), *fewer, *fewer_curves]
     table = data[[*keys, STEP, *STATISTICS]].drop(columns="diverged")
     theory = None
     if with_theory is not None:
@@ -108,8 +117,7 @@ def along(
         theory = overlays.curves(whole, metric.name, STEP, [look.facet] if look.facet else [])
         parts += [f"dashed: {listed(theory['theory'].unique())} at each step"] if len(theory) else []
     chart = curves_chart(drawn, metric, look, theory, centre=centre)
-    caption = "; ".join(part for part in parts if part) + "."
-    return Explored(chart, table, caption, [], sql, Layers(drawn, theory, None, None), selection)
+    return Explored(chart, table, joined([*parts, *missing]), [], sql, Layers(drawn, theory, None, None), selection)
 
 
 def _some(frame: pd.DataFrame, key: str | None, most: int) -> tuple[pd.DataFrame, list[str]]:

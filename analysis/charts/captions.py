@@ -1,6 +1,6 @@
 """Captions of charts: what their points have in common, their seeds and intervals, and what is not shown."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 import pandas as pd
 
@@ -9,8 +9,9 @@ from analysis.data.choosing import along_with, label
 from analysis.data.comparing import differing, fitting, own
 from analysis.data.keys import captioned, gamma_once, of_data, spoken
 from analysis.data.points import Points, averaged, described, not_default, settings_of
-from analysis.data.selection import Value
+from analysis.data.selection import Selection, Value, tasks_without, without
 from sweepkit.console.words import counted, listed, shown
+from sweepkit.declarations.columns import Metric
 
 MOST_NAMED = 3
 """Most places without a point, and most keys of the points left out, that a caption names."""
@@ -24,25 +25,14 @@ def caption(
     centre: str,
     intervals: bool,
     lost: str,
-    failed: int,
+    missing: Sequence[str],
 ) -> str:
-    """The words below a chart; lost: words about networks at equilibrium that did not mix; failed: networks at these values that
-    could not be trained."""
+    """The words below a chart; lost: words about networks at equilibrium that did not mix; missing: those of `missing`."""
     axes = [key for key in (look.x, look.colour, look.facet) if key]
     diverged = int(data["diverged"].sum())
-    # Keys with one value in all points belong to the setting, like the chosen ones.
-    told = [key for key in _sizes(points, data) if key in data and key not in axes]
-    apart = {*axes, "network", "training"}  # `_sizes` tells them where they are not the paper's
-    all_have = [key for key in captioned(points.keys, points.declared) if key in data and key not in apart]
-    one = {key: data[key].dropna().iloc[0] for key in dict.fromkeys([*told, *all_have]) if _one(points, data, key)}
-    # A caption leaves out what networks and trainings have by default.
-    named = {*told, *not_default(one | {key: value for key, value in setting.items() if value is not None}, points.declared)}
-    same = {key: value for key, value in one.items() if key in named}
-    compared = [key for key in ("network", "training") if key in axes]
-    belong = own(data, [key for key in told if key not in {*same, *setting}], compared, points.declared)
+    told, same = setting_told(points, data, setting, axes)
     parts = [
-        described(same | dict(setting)),
-        *(_each(data, key, compared) for key in belong if data[key].nunique() > 1),
+        *told,
         averaged(data, centre, intervals),
         ", ".join(filter(None, [counted(int(data["n"].sum()), "network"), lost])),
     ]
@@ -56,15 +46,52 @@ def caption(
         parts.append("an interval that reaches 0 is drawn down to the end of the axis")
     if diverged:
         parts.append(f"{counted(diverged, 'diverged one')} left out")
-    if failed:
-        parts.append(f"{failed:,} more failed")
     parts += _lost(points, setting, {key: value for key, value in same.items() if key in points.keys}, axes)
-    others = len(points.frame) - len(data)
-    if others:
-        vary = gamma_once([key for key in setting if points.frame[key].nunique(dropna=False) > 1], points.frame)
-        of = listed([spoken(key) for key in vary]) if 0 < len(vary) <= MOST_NAMED else "configurations"
-        parts.append(f"{counted(others, 'point')} of other {of} not shown")
+    return joined([*parts, *others_told(points, data, setting), *missing])
+
+
+def joined(parts: Iterable[str]) -> str:
+    """One sentence of these parts, of which some may be empty."""
     return "; ".join(part for part in parts if part) + "."
+
+
+def setting_told(
+    points: Points, data: pd.DataFrame, setting: Mapping[str, Value], axes: Sequence[str]
+) -> tuple[list[str], dict[str, Value]]:
+    """Words for all that the points of a chart have in common, and the values of keys among it that were not chosen."""
+    # Keys with one value in all points belong to the setting, like the chosen ones.
+    told = [key for key in _sizes(points, data) if key in data and key not in axes]
+    apart = {*axes, "network", "training"}  # `_sizes` tells them where they are not the paper's
+    all_have = [key for key in captioned(points.keys, points.declared) if key in data and key not in apart]
+    one = {key: data[key].dropna().iloc[0] for key in dict.fromkeys([*told, *all_have]) if _one(points, data, key)}
+    # A caption leaves out what networks and trainings have by default.
+    named = {*told, *not_default(one | {key: value for key, value in setting.items() if value is not None}, points.declared)}
+    same = {key: value for key, value in one.items() if key in named}
+    compared = [key for key in ("network", "training") if key in axes]
+    belong = own(data, [key for key in told if key not in {*same, *setting}], compared, points.declared)
+    words = [described(same | dict(setting)), *(_each(data, key, compared) for key in belong if data[key].nunique() > 1)]
+    return words, same
+
+
+def others_told(points: Points, shown_ones: pd.DataFrame, setting: Mapping[str, Value]) -> list[str]:
+    """Words for the points that have other values than those chosen for the chart."""
+    others = len(points.frame) - len(shown_ones)
+    vary = gamma_once([key for key in setting if points.frame[key].nunique(dropna=False) > 1], points.frame)
+    of = listed([spoken(key) for key in vary]) if 0 < len(vary) <= MOST_NAMED else "configurations"
+    return [f"{counted(others, 'point')} of other {of} not shown"] if others else []
+
+
+def missing_told(results: str, selection: Selection, shown_ones: Selection, measure: Metric) -> list[str]:
+    """Words for networks of the selection that are in no point of a measure: at the values of the chart, and those of tasks that
+    do not have it."""
+    tasks = tasks_without(results, selection, measure)
+    failed, not_finite = without(results, shown_ones, measure, tasks)
+    of = listed(tasks) if len(tasks) <= MOST_NAMED else f"{len(tasks)} other tasks"
+    return [
+        *([f"{failed:,} more failed"] if failed else []),
+        *([f"{counted(not_finite, 'further network')} without a finite {measure.title}"] if not_finite else []),
+        *([f"{counted(sum(tasks.values()), 'network')} of {of} without a {measure.title}"] if tasks else []),
+    ]
 
 
 def changing_along(points: Points, data: pd.DataFrame, look: Look) -> tuple[str, ...]:

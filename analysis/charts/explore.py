@@ -7,14 +7,14 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from analysis.charts.captions import caption, changing_along
+from analysis.charts.captions import caption, changing_along, missing_told
 from analysis.charts.curves import Look, curves_chart, with_residuals
 from analysis.data.choosing import having, label
 from analysis.data.comparing import fitting, of_commonest_version
 from analysis.data.keys import captioned, with_gamma
 from analysis.data.parts import are_at_equilibrium, with_parts
 from analysis.data.points import Points, groups, seeds, unmixed, with_intervals
-from analysis.data.selection import VERSION, Selection, Value, n_failed, points_sql
+from analysis.data.selection import VERSION, Selection, Value, points_sql
 from analysis.overlays import overlays
 from sweepkit.declarations.columns import Key
 from sweepkit.declarations.metrics import STATISTICS
@@ -103,7 +103,16 @@ def explore(results: str, selection: Selection, points: Points, choices: Choices
     sql = points_sql(shown_ones, points.measure, keys, FEW)
     layers = Layers(drawn, theory, residuals, raw)
     lost = unmixed(frame, groups(results, selection, "unmixed")) if are_at_equilibrium(frame) else ""
-    told = caption(points, data, setting, look, choices.centre, choices.intervals, lost, n_failed(results, shown_ones))
+    told = caption(
+        points,
+        data,
+        setting,
+        look,
+        choices.centre,
+        choices.intervals,
+        lost,
+        missing_told(results, selection, shown_ones, points.measure),
+    )
     return Explored(chart, table, told, missing, sql, layers, shown_ones)
 
 

@@ -61,12 +61,12 @@ def points(results: str, selection: Selection, measure: str = "best_test_acc", c
     return found._replace(frame=with_intervals(found.frame, found.measure, centre))
 
 
-def groups(results: str, selection: Selection, measure: str = "best_test_acc") -> Points:
+def groups(results: str, selection: Selection, measure: str | Metric = "best_test_acc") -> Points:
     """The points of a selection before their interval is computed: with `seeds`, a list of values, in place of `low` and `high`.
 
     `with_intervals` computes the interval of these groups, or of some of them.
     """
-    what = measures(results)[measure]
+    what = measures(results)[measure] if isinstance(measure, str) else measure
     keys = grid_keys(results)
     sql = points_sql(selection, what, keys, LEAST_MEDIAN)
     frame = run(results, lambda connection: connection.execute(sql).df())

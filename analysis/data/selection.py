@@ -1,9 +1,9 @@
 """Selections of networks: of one sweep or of the whole store, with some values of some grid keys, as SQL that users can run
 too."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, NamedTuple, TypeVar
 
 import duckdb
 import numpy as np
@@ -156,10 +156,31 @@ def seeds_of(results: str, selection: Selection) -> list[Value]:
     return [seed for (seed,) in run(results, lambda connection: connection.execute(sql).fetchall())]
 
 
-def n_failed(results: str, selection: Selection) -> int:
-    """How many of the selected cells could not be trained."""
-    sql = f"SELECT count(*) FROM {selection.source} WHERE {selection.condition} AND status = 'failed'"
-    return int(run(results, lambda connection: connection.execute(sql).fetchall())[0][0])
+class Without(NamedTuple):
+    """Selected networks that are in no point of a measure, beside those that diverged."""
+
+    failed: int
+    """Could not be trained."""
+    not_finite: int
+    """Finished, and have no finite value."""
+
+
+def without(results: str, selection: Selection, measure: Metric, but: Collection[str] = ()) -> Without:
+    """How many of the selected networks have no finite value of a measure, `but` those of these tasks."""
+    others = f" AND NOT coalesce({one_of('task', list(but))}, false)" if but else ""
+    sql = f"""SELECT count(*) FILTER (status = 'failed'), {_NOT_FINITE.format(measure.sql)}
+FROM {selection.source} WHERE {selection.condition}{others}"""
+    return Without(*run(results, lambda connection: connection.execute(sql).fetchone() or (0, 0)))
+
+
+def tasks_without(results: str, selection: Selection, measure: Metric) -> dict[str, int]:
+    """By task, the number of selected networks that finished, of tasks none of whose networks has a finite value of a measure."""
+    sql = f"""SELECT task, {_NOT_FINITE.format(measure.sql)} AS n FROM {selection.source}
+WHERE {selection.condition} AND status = 'ok' AND task IS NOT NULL GROUP BY task HAVING n = count(*) ORDER BY task"""
+    return dict(run(results, lambda connection: connection.execute(sql).fetchall()))
+
+
+_NOT_FINITE = "count(*) FILTER (status = 'ok' AND NOT coalesce(isfinite({}), false))"
 
 
 def finite(aggregate: str, sql: str, ok: bool = True) -> str:

@@ -1,6 +1,7 @@
 """Figures of one's own sweep: any metric against any parameter, along training, and over two parameters."""
 
 import csv
+import math
 
 import pytest
 from PIL import Image
@@ -192,3 +193,51 @@ def test_lstar_at_a_level_of_ones_own(measured, tmp_path):
 def test_a_level_where_there_is_none(measured, tmp_path, words, said):
     done = CliRunner().invoke(app, [*words.split(), "--results", measured, "--out", str(tmp_path)])
     assert done.exit_code == 2 and said in done.stderr.replace("\n", " "), done.output
+
+
+def two_tasks(folder):
+    """Two seeds of two tasks with the same P, one with an accuracy and one with an error, and training losses 1 and 3."""
+    store = Store(str(folder))
+    losses = {"curve_train_acc": [1.0] * 3, "curve_test_acc": None}
+    hermite = {"task": "hermite", "best_test_acc": None, "test_mse": 0.5, "curve_train_loss": [3.0] * 3, **losses}
+    clusters = {"task": "clusters", "curve_train_loss": [1.0] * 3}
+    cells = [row(10 * i + j, seed=j % 2, L=2 + j // 2, **(clusters, hermite)[i]) for i in range(2) for j in range(4)]
+    store.commit("two", cells)
+    return store.results
+
+
+@pytest.mark.parametrize(("words", "loss"), [((), 1.0), (("--where", "task=hermite"), 3.0)])
+def test_a_curve_along_training_is_of_one_task(tmp_path, words, loss):
+    """The means were once over all tasks with that loss, and named one of them."""
+    (tmp_path / "out").mkdir()
+    rows, said = drawn(
+        two_tasks(tmp_path / "store"),
+        tmp_path / "out",
+        "curve",
+        "--x",
+        "step",
+        "--y",
+        "train_loss",
+        "--by",
+        "L",
+        "--panels",
+        "none",
+        *words,
+    )
+    assert {(row["n"], float(row["mean"])) for row in rows} == {("2", loss)}
+    assert ("of other task not shown" in said.replace("\n", " ")) == (not words)
+
+
+def test_a_caption_names_the_tasks_without_the_metric(tmp_path):
+    (tmp_path / "out").mkdir()
+    _, said = drawn(two_tasks(tmp_path / "store"), tmp_path / "out", "curve", "--x", "L")
+    assert "4 networks of hermite without a best test accuracy" in said.replace("\n", " ")
+
+
+def test_a_caption_counts_networks_whose_value_is_not_finite(tmp_path):
+    (tmp_path / "out").mkdir()
+    store = Store(str(tmp_path / "store"))
+    values = [0.5, 0.6, 0.7, math.inf]
+    store.commit("one", [row(i, seed=i % 2, L=2 + i // 2, test_mse=value) for i, value in enumerate(values)])
+    _, said = drawn(store.results, tmp_path / "out", "curve", "--x", "L", "--y", "test_mse")
+    assert "3 networks; " in (words := said.replace("\n", " ")) and "1 further network without a finite" in words

@@ -11,7 +11,7 @@ import numpy as np
 from trainables.cell import Cell
 from trainables.metrics.base import is_per_evaluation
 from trainables.metrics.measuring import Value, measured, values_of
-from trainables.result import VALIDATION, CellResult, scores_of
+from trainables.result import ERRORS, VALIDATION, CellResult, scores_of
 from trainables.streams import BLOCK_STEPS
 from trainables.tasks.base import Array
 from trainables.trainers.base import Trainer
@@ -91,7 +91,9 @@ class PackRun:
         if self.step == after:
             loss_mean, right_mean = self._steps[:, :, : after - last].mean(2)
             train_acc = right_mean / (self.cells[0].batch * self.cells[0].updates * self.cells[0].task.n_answers)
-            self.curves[:, :, k] = [loss_mean, train_acc, *self.trainer.evaluate(self.step, self.cells[0].test_size)]
+            scores = self.trainer.evaluate(self.step, self.cells[0].test_size)
+            self.curves[:, :, k] = [loss_mean, train_acc, *scores]
+            self._note_infinite(scores)
             self._watch(k)
         return n
 
@@ -110,12 +112,19 @@ class PackRun:
         new = bad.any(1) & (self.diverged_at == 0)
         self.diverged_at[new] = self.step + 1 + bad.argmax(1)[new]
 
+    def _note_infinite(self, scores: Array) -> None:
+        """An error on other examples that is NaN or infinite ends its cell too: the last update may be the one that diverged, and
+        the mean over a batch may be finite where that over more examples is not. `scores`: (S, C)."""
+        errors = scores[[name in ERRORS for name in self.names]]
+        self.diverged_at[~np.isfinite(errors).all(0) & (self.diverged_at == 0)] = self.step
+
     def results(self) -> list[CellResult]:
         """One result per cell, in the pack's order."""
         measures = self.trainer.measures(self.step)
         steps = np.array(self.evaluations)
         larger = self.cells[0].last_test_size
         ends = self.trainer.evaluate(self.step, larger) if larger != self.cells[0].test_size else self.curves[2:, :, -1]
+        self._note_infinite(ends)
         out = []
         for c in range(len(self.cells)):
             at = int(self.diverged_at[c])

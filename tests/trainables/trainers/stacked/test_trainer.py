@@ -227,3 +227,16 @@ def test_memory_on_a_gpu_holds_an_evaluation_of_many_networks():
     assert grown == {"cpu": -7 * one, "cuda": 0}
     many = [cells[0]] * 1000
     assert engine.memory(many, "cuda") - engine.memory(many, "cpu") < 1000 * one
+
+
+def test_an_infinite_error_on_test_examples_is_a_divergence():
+    """It was `ok` where the loss of the last batch was still finite: its row had no value, and no word said why."""
+    cells = [network(task=Vectors(), seed=seed, steps=20, eval_every=10) for seed in range(2)]
+    trainer = Stacked(cells)
+    evaluate = trainer.evaluate
+    trainer.evaluate = lambda step, n: np.where([False, step == 20], np.inf, evaluate(step, n))
+    run = PackRun(cells, trainer)
+    run.advance(float("inf"))
+    fine, infinite = run.results()
+    assert (fine.status, infinite.status) == ("ok", "diverged") and infinite.reason.endswith("at step 20")
+    assert fine.step.tolist() == [10, 20] and infinite.step.tolist() == [10] and np.isfinite(infinite.last["mse"])
