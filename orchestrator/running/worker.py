@@ -1,5 +1,6 @@
 """The work of a worker on a pack: train it on its engine, turn results into rows, commit them. Knows no Ray."""
 
+import os
 import socket
 import traceback
 from collections.abc import Sequence
@@ -48,13 +49,22 @@ class Outcome:
     device: str
 
 
+def _use_threads(n: int) -> None:
+    """Let torch, and the BLAS of NumPy and SciPy, use this many threads. Ray sets OMP_NUM_THREADS only when these may
+    have read it: two packs on two cores then had four threads of BLAS."""
+    import torch
+    from threadpoolctl import threadpool_limits
+
+    torch.set_num_threads(n)
+    os.environ["OPENBLAS_NUM_THREADS"] = str(n)  # for a library that is loaded later
+    threadpool_limits(n)
+
+
 class PackWork:
-    """One pack in training in this process. torch uses as many threads as the pack has cores."""
+    """One pack in training in this process. All libraries use as many threads as the pack has cores."""
 
     def __init__(self, pack_id: str, members: Sequence[PlannedCell], engine: str, device: str, threads: int = 1) -> None:
-        import torch
-
-        torch.set_num_threads(threads)
+        _use_threads(threads)
         self.pack_id, self.members, self.device = pack_id, list(members), device
         if device != "cpu":
             release()  # the pack before this one has ended
