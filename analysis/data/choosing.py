@@ -12,7 +12,7 @@ from analysis.data.keys import KINDS, gamma_once, is_label, ordering, same_axis,
 from analysis.data.measures import main_of, measures
 from analysis.data.parts import with_parts
 from analysis.data.points import Points, one_setting, settings_of
-from analysis.data.selection import Aggregates, Selection, Value
+from analysis.data.selection import Aggregates, Selection, Value, tasks_without
 from analysis.data.settings import Settings, distinct
 from sweepkit.declarations.columns import Column
 
@@ -20,6 +20,20 @@ from sweepkit.declarations.columns import Column
 def measures_of(results: str, selection: Selection) -> list[str]:
     """Names of the measures that some selected network has a value of, that of `main_of` first."""
     return counts_of_measures(results).over(results, selection)
+
+
+def main_measures(results: str, selection: Selection) -> dict[str, Selection]:
+    """The measures by which selected networks are judged, each with the networks of the tasks that it serves: one measure, and
+    further ones for tasks none of whose networks has a value of those before. Empty if no network has finished."""
+    found: dict[str, Selection] = {}
+    left = selection
+    while held := measures_of(results, left):
+        found[held[0]] = left
+        tasks = tasks_without(results, left, measures(results)[held[0]])
+        if not tasks:
+            break
+        left = left.only({"task": list(tasks)})
+    return found
 
 
 def counts_of_measures(results: str) -> Aggregates[list[str]]:

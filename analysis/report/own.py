@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import pandas as pd
 
 from analysis.charts.along import evaluated
-from analysis.data.choosing import measures_of
+from analysis.data.choosing import main_measures, measures_of
 from analysis.data.comparing import named
 from analysis.data.keys import captioned, gamma_once, same_axis, spoken, title_of, value_of
 from analysis.data.measures import measures
@@ -59,7 +59,8 @@ class OwnResults(NamedTuple):
     origins: list[dict[Hashable, Any]]
     charts: list[Picture]
     training: list[Picture]
-    table: Table | None
+    tables: list[Table]
+    """The configurations with their main metric: a table for each metric of `main_measures`."""
     failures: list[Failure]
     searched: list[Searched]
     notes: list[str]
@@ -77,16 +78,18 @@ def own_results(results: str, progress: Progress, reasons: Sequence[Reason], com
     held = measures_of(results, selection)
     if not held:
         varied, fixed = _settings(results, selection, None)
-        return OwnResults(progress, varied, fixed, trained, [], [], None, failures, [], ["No network has finished yet."])
+        return OwnResults(progress, varied, fixed, trained, [], [], [], failures, [], ["No network has finished yet."])
     notes: list[str] = []
-    found = named(points(results, selection, held[0]))
+    mains = {name: named(points(results, of, name)) for name, of in main_measures(results, selection).items()}
+    found = mains[held[0]]
     varied, fixed = _settings(results, selection, told_apart(found))
-    charts = _charts(results, progress.sweep, found, held, compute, notes)
+    charts = _charts(results, progress.sweep, found, held, [*mains][1:], compute, notes)
     training = _training(results, selection, notes)
     thresholds = searched(results, selection)
-    return OwnResults(
-        progress, varied, fixed, trained, charts, training, table(results, selection, found, held), failures, thresholds, notes
-    )
+    tables = [
+        table(results, selection, of_main, [name, *(one for one in held if one != name)]) for name, of_main in mains.items()
+    ]
+    return OwnResults(progress, varied, fixed, trained, charts, training, tables, failures, thresholds, notes)
 
 
 def _settings(results: str, selection: Selection, differ: Sequence[str] | None) -> tuple[list[tuple[str, str, str]], str]:
@@ -121,15 +124,22 @@ def _charts(
     sweep: str,
     found: Points,
     held: Sequence[str],
+    further: Sequence[str],
     compute: Compute,
     notes: list[str],
 ) -> list[Picture]:
-    """The main metric over the main axes and over further parameters that vary, then metrics on request."""
+    """The main metric over the main axes, as are the `further` main ones of other tasks; then metrics on request, and the main
+    metric over further parameters that vary."""
     known = measures(results)
     first = _drawn(results, AskedChart(sweep, suited=True), compute, notes)
     if first is None:
         return []
     pictures, shown_ones = [_picture(first, sweep)], {first.look.x, first.look.colour, first.look.facet}
+    pictures += [
+        _picture(one, sweep)
+        for name in further
+        if (one := _drawn(results, AskedChart(sweep, y=name, suited=True), compute, notes))
+    ]
     same_axes = AskedChart(sweep, x=first.look.x, by=first.look.colour or "", panels=first.look.facet or "")
     requested = [name for name in held[1:] if name not in METRICS and name in known]
     for name in sorted(requested, key=lambda name: not known[name].digest)[:MOST_OWN]:  # those of a user's own file first

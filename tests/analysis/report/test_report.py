@@ -183,3 +183,18 @@ def test_the_networks_of_the_whole_store_are_those_of_its_sweeps_also_if_some_di
 def test_an_unknown_sweep_writes_nothing(two_sweeps, tmp_path):
     done = CliRunner().invoke(app, ["--sweep", "mime", "--results", two_sweeps, "--out", str(tmp_path / "r.html"), "-q"])
     assert done.exit_code == 2 and "did you mean 'mine'?" in done.stderr and not list(tmp_path.iterdir())
+
+
+def test_a_sweep_of_two_tasks_has_a_chart_and_a_table_of_each(tmp_path):
+    """The second task once had neither, and no word said so."""
+    store = Store(str(tmp_path / "results"))
+    values = {"clusters": {}, "hermite": {"best_test_acc": None, "test_mse": 0.5}}
+    cells = [row(10 * i + j, task=task, L=2 + j, seed=0, **of) for i, (task, of) in enumerate(values.items()) for j in range(3)]
+    store.commit("two", cells)
+    store.write_plan("two", [one["cell_id"] for one in cells], whole=True)
+    done = CliRunner().invoke(app, ["--sweep", "two", "--results", store.results, "--out", str(tmp_path / "r.html"), "-q"])
+    assert done.exit_code == 0, done.output
+    page = (tmp_path / "r.html").read_text()
+    for title in ("best test accuracy", "test mean squared error"):
+        assert f"<h3>{title.capitalize()} against training symbols L</h3>" in page
+        assert f"<summary>Table: {title} of 3 configurations</summary>" in page
