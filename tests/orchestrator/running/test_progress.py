@@ -10,7 +10,7 @@ STATE = Snapshot(
 
 
 def test_before_anything_is_trained_the_line_says_so_and_has_no_rate() -> None:
-    assert STATE.line() == "0/4 cells, loading libraries, elapsed 3 s"
+    assert STATE.line() == "0/4 cells, loading libraries, compiling what is new here, elapsed 3 s"
 
 
 def test_then_it_has_the_rate() -> None:
