@@ -16,12 +16,13 @@ CONSTANT = 1e-12
 
 def centred(values: Array, share: Array) -> Array | None:
     """H X: rows less their mean over the sample, each times the root of its share, (n, k), in the precision of the values. None
-    if they are constant."""
+    if they are constant or not finite."""
     found = np.array(values, np.float64).reshape(len(values), -1)
-    whole = share @ np.einsum("ij,ij->i", found, found)
-    found -= share @ found
-    found *= np.sqrt(share)[:, None]
-    size = np.vdot(found, found)
+    with np.errstate(over="ignore", invalid="ignore"):  # of a network about to diverge; the size below tells
+        whole = share @ np.einsum("ij,ij->i", found, found)
+        found -= share @ found
+        found *= np.sqrt(share)[:, None]
+        size = np.vdot(found, found)
     if not np.isfinite(size) or size <= CONSTANT**2 * whole:
         return None
     return found.astype(values.dtype, copy=False) if np.issubdtype(values.dtype, np.floating) else found

@@ -161,3 +161,9 @@ def test_constant_values_have_no_direction():
     with_dead = np.hstack([features, np.zeros((30, 1))])
     assert laziness(with_dead, outputs) == pytest.approx(laziness(features, outputs), abs=1e-12)
     assert laziness(outputs[:, None] * 2, outputs) == pytest.approx(0, abs=1e-12)  # one neuron
+
+
+@pytest.mark.parametrize("value", [np.inf, 1e200])
+def test_features_that_are_not_finite_have_no_measure_and_warn_of_nothing(value):
+    """The warning stood amid the progress of a sweep whose network was about to diverge."""
+    assert centred(np.array([[value, 1.0], [2.0, 3.0]]), even(2)) is None
