@@ -125,8 +125,11 @@ def _networks(
     if every and not parts:
         return [], True
     if wrong := [part for part in parts if isinstance(part.value, str) and part.value in others]:
+        family_of = {network.name: network.family for network in ctx.networks}
         for part in wrong:
+            can = [name for name, one in sorted(ctx.trainings.items()) if one.family == family_of[part.value]]
             told = f"training {training.name} cannot train it; legal: {listed(legal)}{apart(given, part.value, training.name)}"
+            told += f"; or add `training: `, one of {listed(can)}" if "training" not in given and can else ""
             ctx.report.at(part, f"network = {show(part.value)}: {told}")
         return [legal[part.value] for part in parts if part.value in legal], False
     if not ctx.all_files_known and any(isinstance(part.value, str) and part.value not in legal for part in parts):

@@ -127,8 +127,8 @@ def _metric(part: Item, kind: Kind, metrics: Mapping[str, Requested], report: Re
     had = {name for network in kind.networks for name in find_metrics(kind, **network.traits())}
     legal = [*(name for name in METRICS if name in had), *asked]
     known = of_networks.get(part.value) if isinstance(part.value, str) else None
-    reason = f": {lacking(part.value, [known], kind)};" if known else nearest(part.value, legal) or ";"
-    report.at(part, f"find: metric = {show(part.value)}{reason} of these networks: {listed(legal)}")
+    reason = f"{lacking(part.value, [known], kind)};" if known else f"these networks do not have it{nearest(part.value, legal)};"
+    report.at(part, f"find: metric = {show(part.value)}: {reason} they have {listed(legal)}")
     return None
 
 

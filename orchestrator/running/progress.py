@@ -41,7 +41,11 @@ class Snapshot:
         elif self.about:
             eta = self.about
         # Until networks train, nobody knows for how long libraries load on a busy machine.
-        pace = [f"{self.rate:.1f} cells/s", eta] if self.has_trained or self.draining else ["loading libraries, compiling what is new here"]
+        pace = (
+            [f"{self.rate:.1f} cells/s", eta]
+            if self.has_trained or self.draining
+            else ["loading libraries, compiling what is new here"]
+        )
         parts = [f"{self.done}/{self.total} cells", *pace, f"elapsed {duration(self.elapsed_s)}"]
         if self.failed:
             parts.insert(1, f"{self.failed} failed")

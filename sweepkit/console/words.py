@@ -19,7 +19,8 @@ def show(value: Any) -> str:
         case list():
             return "a list" if value else "an empty list"
         case dict():
-            return "a mapping"
+            text = f"{{{', '.join(f'{key}: {show(one)}' for key, one in value.items())}}}"
+            return text if len(text) <= 60 and text.isascii() and text.isprintable() else "a mapping"
         case float():
             return f"{value:.6g}"
     text = ascii(value)

@@ -226,7 +226,10 @@ def test_dry_run_says_nothing_of_searches_that_have_ended(searching, results):
         ("{axis: d, at: 0.8, range: [2, 9]}", ["searches along d", "leave d out"]),
         ("{axis: L, at: 0.8, range: [2, 9], metrik: best_test_acc}", ["'metrik'", "did you mean 'metric'"]),
         ("{axis: L, at: 0.8, range: [2, 9], metric: best_test_ac}", ["did you mean 'best_test_acc'"]),
-        ("{axis: L, at: 0.8, range: [2, 9], metric: alignment_f}", ["of these networks: best_test_acc"]),
+        (
+            "{axis: L, at: 0.8, range: [2, 9], metric: alignment_f}",
+            ["these networks do not have it", " they have best_test_acc"],
+        ),
         ("{axis: L, at: 0.8, range: [2, 9], metric: seconds}", ["metric = 'seconds'"]),
         ("{axis: steps, at: 0.8, range: [100, 900]}", ["axis = 'steps'"]),
         ("{axis: L, at: 85, range: [2, 9]}", ["at = 85", "lies between 0 and 1"]),
@@ -306,7 +309,7 @@ def test_a_metric_that_labels_do_not_allow_is_refused(searching):
     searching.write_text(AT_EQUILIBRIUM.format(metric="final_test_acc"))
     with pytest.raises(GridError, match="metric = 'final_test_acc'") as refused:
         load_grid(searching)
-    assert "of these networks: alignment_f" in str(refused.value) and "loss" not in str(refused.value)
+    assert "they have alignment_f" in str(refused.value) and "loss" not in str(refused.value)
 
 
 @pytest.mark.parametrize(("network", "refused"), [("erf2", True), ("[erf2, relu2]", True), ("erf3, width1: 4", False)])

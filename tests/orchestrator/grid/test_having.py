@@ -80,9 +80,7 @@ def test_a_network_without_features_has_what_needs_none(plan):
 
 def test_a_search_by_richness_needs_features_too(plan):
     keys = "network: plain, find: {axis: L, metric: d_lr, at: 0.5, range: [2, 8]}"
-    with pytest.raises(
-        GridError, match=r"metric = 'd_lr': network plain has no `features`.*; of these networks: .*, theta_norm2"
-    ):
+    with pytest.raises(GridError, match=r"metric = 'd_lr': network plain has no `features`.*; they have .*, theta_norm2"):
         plan(keys)
     assert plan(keys, WITH_FEATURES).searches
 

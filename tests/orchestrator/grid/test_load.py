@@ -240,7 +240,7 @@ def test_a_schedule_is_a_mapping_or_a_text(plan):
     found = plan(lr_schedule="[{warm_up: 5}, {every: 60, factor: .2}, constant]").cells
     assert [one.cell.descent.lr_schedule for one in found] == ["warm_up 5", "every 60 factor 0.2", "constant"]
     assert [one.cell.descent.lr_schedule for one in plan("lr_schedule=warm_up(5)").cells] == ["warm_up 5"]
-    with pytest.raises(GridError, match=r"lr_schedule = a mapping: must be `constant`, \{warm_up: n\}"):
+    with pytest.raises(GridError, match=r"lr_schedule = \{warm_up: 0\}: must be `constant`, \{warm_up: n\}"):
         plan(lr_schedule="{warm_up: 0}")
 
 

@@ -86,3 +86,12 @@ def test_neurons_of_networks_of_which_one_has_none_ask_for_two_blocks(load, netw
     )
     [said] = problems(load, ", gamma: 1, save: [neurons]", block=block.replace(networks, "mlp"))
     assert said.endswith("network mlp under sgd keeps no neurons; it saves curves, metrics")
+
+
+def test_a_network_that_the_tasks_own_training_cannot_train(tmp_path):
+    grid = tmp_path / "grid.yaml"
+    grid.write_text("sweep: s\ngrids: [{task: parity2, d: 16, kappa: 1, P: 8, network: mlp, width: 32, seed: 0}]\n")
+    with pytest.raises(
+        GridError, match=r"training langevin cannot train it; .*; or add `training: `, one of adam, adamw, gd, sgd"
+    ):
+        load_grid(grid)
