@@ -89,12 +89,12 @@ def values(claim: Claim) -> list[tuple[float, str]]:
     low, high = claim.expected.region
     bound = low if np.isfinite(low) else high
     step = (high - low) / 2 if np.isfinite([low, high]).all() else abs(bound) / 2 or 0.05
-    if claim.measure["kind"] == "peak_ratio":
-        step *= 2  # grids have few values that far from the peak, and their spacing counts as an error
+    # The spacing of the values tried, which is a factor, counts as an error of a peak; at their end a peak is not measured.
+    above = 2 * step if claim.measure["kind"] == "peak_ratio" else step
     least, most = _possible(claim)
     # The values inside end two steps from a single bound, and at what networks can have.
     inside = max(low, least, bound - 2 * step), min(high, most, bound + 2 * step)
-    outside = [value for value in (low - step, high + step) if np.isfinite(value) and least <= value <= most]
+    outside = [value for value in (low - step, high + above) if np.isfinite(value) and least <= value <= most]
     assert inside[0] < inside[1], f"{claim.id}: no network can agree with it"
     assert outside, f"{claim.id}: no network can contradict it"
     agrees = "identity" if claim.identity else "confirmed"
