@@ -78,14 +78,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--measure", action="append", default=[], metavar="NAME", help="a metric to average; may be repeated")
     parser.add_argument("--results", default="results", metavar="DIR_OR_URI", help="where the results are")
     asked = parser.parse_args(arguments)
+    from analysis.outcome import kept
     from sweepkit.store.files import ResultsError
 
     try:
-        found = outcome(asked.results, asked.sweep, asked.measure)
+        question = kept.asked(asked.results, asked.sweep, asked.measure)
+        found = question.recall() or outcome(asked.results, asked.sweep, asked.measure)
     except ResultsError as error:
         print(error, file=sys.stderr)
         return 2
-    print(json.dumps(found, allow_nan=False, default=_plain))
+    answer = json.dumps(found, allow_nan=False, default=_plain)
+    question.keep(answer)
+    print(answer)
     return 0
 
 

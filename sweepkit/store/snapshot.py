@@ -301,13 +301,13 @@ def _take(files: Files) -> Snapshot:
     )
 
 
-def latest_plan(files: Files, sweep: str) -> int:
-    """The time of the sweep's latest plan, in microseconds since 1970; 0 if it has none."""
-    latest = 0
+def latest_plan(files: Files, sweep: str) -> tuple[int, str]:
+    """The time of the sweep's latest plan, in microseconds since 1970, and its path; (0, "") if it has none."""
+    latest = (0, "")
     for entry in files.entries(PLANS):
         with suppress(FileNotFoundError):  # replaced meanwhile
             if (request := inspect(files, entry).request) and request.sweep == sweep:
-                latest = max(latest, request.planned_at)
+                latest = max(latest, (request.planned_at, entry.path))
     return latest
 
 

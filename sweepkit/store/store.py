@@ -91,16 +91,21 @@ class Store:
         """
         cells = sorted(set(cell_ids))
         finds = [asked[cell].written() if cell in asked else None for cell in cells] if asked else []
-        # A repeated request renews its file, so that planning A, then B, then A again leaves A.
+        # A repeated request renews its file, so that planning A, then B, then A again leaves A. The latest one stays as it is,
+        # and with it the state of the store, by which answers are kept.
         told = [sweep, str(whole), *cells, *sorted({find for find in finds if find})]
         digest = hashlib.sha256("\n".join(told).encode()).hexdigest()[:12]
         slug = re.sub(r"[^A-Za-z0-9_-]+", "_", sweep)[:64]
-        planned_at = max(time.time_ns() // 1000, latest_plan(self.files, sweep) + 1)
+        path = f"{PLANS}/{slug}.{digest}.parquet"
+        at, latest = latest_plan(self.files, sweep)
+        if latest == path:
+            return
+        planned_at = max(time.time_ns() // 1000, at + 1)
         columns = [[sweep] * len(cells), cells, [planned_at] * len(cells), [whole] * len(cells)]
         table = pa.table(columns, schema=PLAN_SCHEMA)
         if finds:
             table = table.append_column(PLANNED_FIND, [finds])
-        self.files.write(f"{PLANS}/{slug}.{digest}.parquet", parquet_bytes(table))
+        self.files.write(path, parquet_bytes(table))
 
 
 def _brief(row: dict[str, Any]) -> str:

@@ -213,3 +213,23 @@ def test_the_last_evaluation_of_a_best_metric():
     assert last_of("best_test_acc", MEASURES) == "final_test_acc"
     assert last_of("best_test_acc", ["best_test_acc"]) is None  # no network has it
     assert last_of("test_mse", MEASURES) is None and last_of("final_test_acc", MEASURES) is None
+
+
+def test_an_answer_is_kept_until_the_store_changes(tmp_path, monkeypatch, capsys):
+    """A finished sweep that is run again is answered by the last answer; new rows, or another question, make another."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    store, computed = Store(str(tmp_path / "results")), []
+    store.commit("p", [row(0, seed=0), row(1, seed=1)])
+    store.write_plan("s", [f"{i:020x}" for i in range(3)], whole=True)
+    monkeypatch.setattr(outcome, "outcome", lambda *question: computed.append(question) or {"tables": len(computed)})
+
+    def told(*words):
+        assert outcome.main(["--sweep", "s", "--results", store.results, *words]) == 0
+        return json.loads(capsys.readouterr().out)["tables"]
+
+    assert [told(), told(), told("--measure", "test_mse"), told()] == [1, 1, 2, 3]  # the last answer alone is kept
+    store.commit("q", [row(2, seed=0)])
+    assert [told(), told()] == [4, 4]
+    (file,) = (tmp_path / "cache").rglob("outcomes/*")
+    file.write_text("{")
+    assert told() == 5

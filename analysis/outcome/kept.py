@@ -1,0 +1,44 @@
+"""The last answer about each sweep on disk: a finished sweep that is run again is answered without a computation.
+
+An answer belongs to the state of the store, the question and the text of all code and studies that could answer otherwise.
+"""
+
+import json
+import os
+from collections.abc import Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from analysis.data.source import state
+from sweepkit import FOLDER
+from sweepkit.console.cache import cache_folder, digest
+from sweepkit.console.writing import write_whole
+from sweepkit.studies import folders
+
+
+class Asked(NamedTuple):
+    """A question about a sweep: where its answer is kept, and the name of the answer that is right now."""
+
+    file: Path
+    name: str
+
+    def recall(self) -> dict[str, Any] | None:
+        """The answer; None if none is kept, or only one of another state."""
+        with suppress(OSError, ValueError, KeyError, TypeError):  # a torn file is none
+            kept = json.loads(self.file.read_text())
+            return dict(kept["answer"]) if kept["name"] == self.name else None
+        return None
+
+    def keep(self, answer: str) -> None:
+        """Keep an answer, which is JSON. A disk that is full keeps none; nothing else depends on it."""
+        with suppress(OSError):
+            write_whole(self.file, f'{{"name": {json.dumps(self.name)}, "answer": {answer}}}')
+
+
+def asked(results: str, sweep: str, measures: Sequence[str]) -> Asked:
+    """The question about a sweep of a store, in its state of now. ResultsError if it cannot be read."""
+    rooms = (FOLDER / "analysis", FOLDER / "sweepkit", *folders().values())
+    code = [file for room in rooms for file in room.rglob("*") if file.suffix in (".py", ".yaml")]
+    file = cache_folder() / "outcomes" / digest([], os.path.abspath(results), sweep)
+    return Asked(file, digest(code, state(results), sweep, *measures))
