@@ -13,7 +13,7 @@ from rich.console import Console
 import orchestrator.running.interrupts
 from orchestrator.cards import why_no_card
 from orchestrator.code import commit
-from orchestrator.cost.calibration import Rates, machine_rates, measured_on_card, with_card_rates
+from orchestrator.cost.calibration import Rates, kept_rates, machine_rates, measured_on_card, with_card_rates
 from orchestrator.cost.model import CostModel
 from orchestrator.grid.load import Grid
 from orchestrator.plan.announce import Outlook, announcement, outlook
@@ -26,7 +26,7 @@ from orchestrator.plan.name_reuse import reused
 from orchestrator.plan.packing import Filled, Order, PackQueue
 from orchestrator.plan.task_files import prepare
 from orchestrator.ray.scratch import remove_left
-from orchestrator.running.driver import DebugRunner, Runner, Sweep
+from orchestrator.running.driver import ProcessRunner, Runner, Sweep
 from orchestrator.running.feed import SweepFeed
 from orchestrator.running.library_output import words_apart
 from orchestrator.running.outcome_process import BesideTheory
@@ -49,6 +49,10 @@ from trainables.limits import cores
 
 BUSY = 0.5
 """Load per core, in the mean of the last minute, from which a forecast says that the machine is busy."""
+
+
+SHORT_S = 5.0
+"""Seconds of training up to which a sweep needs no Ray: half of what Ray takes, as a forecast may be half of what comes."""
 
 
 class SweepError(PlainError):
@@ -114,7 +118,12 @@ def run_session(grid: Grid, store: Store, options: Options, stage: Stage | None 
     for line in (*_left_failed(plan, options), *(f"warning: {words}" for words in odd)):
         _say(options, line)
     costs = _Costs(grid, store, plan, options)
-    _look_ahead(grid, plan, costs, options, stage)
+    # The place where it trains, if one is named; Ray on this machine is started for `local`, too.
+    address = options.address or os.environ.get("RAY_ADDRESS", "")
+    in_process = options.debug or (not address and _is_short(grid, plan, costs, options))
+    if plan.todo and (options.debug or not in_process):
+        costs.measure()
+    _look_ahead(grid, plan, costs, options, stage, in_process, here=address in ("", "local"))
     if not options.dry_run:
         store.prepare(need_bytes=sum(row_bytes(grid.cells[i]) for i in plan.todo))
         remove_left(store.results)
@@ -126,7 +135,7 @@ def run_session(grid: Grid, store: Store, options: Options, stage: Stage | None 
     feed = SweepFeed(
         grid, store, plan.held, plan.searchers, options.order, options.whole, lambda text: _say(options, text)
     )  # fmt: skip
-    ended = _trained(grid, store, plan, costs, feed, options, stage) if plan.todo else _Ended()
+    ended = _trained(grid, store, plan, costs, feed, options, stage, in_process) if plan.todo else _Ended()
     fatal = ended.fatal
     try:
         if plan.searchers or not plan.todo:
@@ -204,8 +213,12 @@ class _Costs:
 
     def __init__(self, grid: Grid, store: Store, plan: _Plan, options: Options) -> None:
         self.grid, self.store, self.say = grid, store, lambda text: _say(options, text)
-        self.rates = machine_rates(self.say) if plan.todo else Rates()
+        self.rates = kept_rates() or Rates()
         self.made: dict[str, CostModel] = {}
+
+    def measure(self) -> None:
+        """Measure this machine, unless it was measured before. A sweep of seconds is not worth it."""
+        self.rates, self.made = machine_rates(self.say), {}
 
     def of(self, machine: Machine, measure: Callable[[], object]) -> CostModel:
         """The model for a machine; `measure` measures its card."""
@@ -218,13 +231,12 @@ class _Costs:
         return self.made[name]
 
 
-def _look_ahead(grid: Grid, plan: _Plan, costs: "_Costs", options: Options, stage: Stage) -> None:
-    """Refuse cells that need more memory than a pack may take here, and show the forecast if asked to."""
-    here = not (options.address or os.environ.get("RAY_ADDRESS"))  # the memory of a cluster's nodes is known once it is joined
+def _look_ahead(grid: Grid, plan: _Plan, costs: "_Costs", options: Options, stage: Stage, in_process: bool, here: bool) -> None:
+    """Refuse cells that need more memory than a pack may take here, and show the forecast if asked to. `here`: it trains on this
+    machine; the memory of a cluster's nodes is known once it is joined."""
     if not (options.dry_run or options.verbose or (plan.todo and here)):
         return
-    at_once = 1 if options.debug else options.max_concurrent  # as in _runner
-    machine = this_machine(grid.resources, at_once)
+    machine = this_machine(grid.resources, 1 if in_process else options.max_concurrent)  # as in _runner
     if here and grid.resources.gpus_per_pack and why_no_card():
         _say(options, f"warning: no GPU is used: {why_no_card()}")
     if options.dry_run and machine.cards and not machine.throughput.get("cuda"):
@@ -241,7 +253,7 @@ def _look_ahead(grid: Grid, plan: _Plan, costs: "_Costs", options: Options, stag
             options,
             f"this machine is busy (a load of {load:.1f} on {cores()} cores): times are those of a free one",
         )
-    shown = forecast(queue)
+    shown = forecast(queue, in_process)
     if options.dry_run and stage.foresee:
         stage.foresee(shown, outlook(plan.searchers, queue, shown.wall_s) if plan.searchers.n_open else None)
     elif options.dry_run and options.as_json:
@@ -251,6 +263,16 @@ def _look_ahead(grid: Grid, plan: _Plan, costs: "_Costs", options: Options, stag
         print_forecast(shown, err, goes_on=plan.searchers.n_open > 0)
         if plan.searchers.n_open:
             err.print(outlook(plan.searchers, queue, shown.wall_s).describe(), highlight=False, soft_wrap=True)
+
+
+def _is_short(grid: Grid, plan: _Plan, costs: "_Costs", options: Options) -> bool:
+    """Whether training in this process, one pack after the other, takes less time than Ray to start and to close. A person's own
+    parts train in processes of their own, whose end is not that of the sweep; how long a search takes is not known."""
+    one, machine = grid.resources.cpus_per_pack == 1, this_machine(grid.resources)
+    if not plan.todo or plan.searchers or grid.user_files or machine.cards or not one:
+        return False
+    queue = _queue(grid, machine, costs.of(machine, measured_on_card), options)
+    return sum(queue.cell_seconds(i) for i in plan.todo) < SHORT_S
 
 
 @dataclass(frozen=True)
@@ -263,9 +285,11 @@ class _Ended:
     beside: BesideTheory | None = None
 
 
-def _trained(grid: Grid, store: Store, plan: _Plan, costs: "_Costs", feed: SweepFeed, options: Options, stage: Stage) -> _Ended:
+def _trained(
+    grid: Grid, store: Store, plan: _Plan, costs: "_Costs", feed: SweepFeed, options: Options, stage: Stage, in_process: bool
+) -> _Ended:
     """Train the missing cells."""
-    with Lease(store) as lease, _runner(grid, options, lease) as (runner, machine):
+    with Lease(store) as lease, _runner(grid, options, lease, in_process) as (runner, machine):
         queue = _queue(grid, machine, costs.of(machine, runner.card_rates), options, feed)
         feed.enqueue(queue, plan.todo)
         queue.make_room(plan.searchers.later)
@@ -308,10 +332,10 @@ def _refuse_too_large(queue: PackQueue, later: Sequence[int]) -> None:
 
 
 @contextmanager
-def _runner(grid: Grid, options: Options, lease: Lease) -> Iterator[tuple[Runner, Machine]]:
-    if options.debug:
-        _say(options, "training in this process")
-        yield DebugRunner(), this_machine(grid.resources, max_concurrent=1)
+def _runner(grid: Grid, options: Options, lease: Lease, in_process: bool) -> Iterator[tuple[Runner, Machine]]:
+    if in_process:
+        _say(options, "training in this process" + ("" if options.debug else ", as Ray would take longer to start"))
+        yield ProcessRunner(tells_errors=options.debug), this_machine(grid.resources, max_concurrent=1)
         return
     from orchestrator.ray.cluster import ClusterError, StartError, joined
 

@@ -3,6 +3,7 @@
 import os
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")  # as in a worker: one core a pack
+os.environ.setdefault("RAY_ADDRESS", "local")  # short sweeps train on Ray too, as long ones do
 import contextlib
 import io
 import json
@@ -92,6 +93,19 @@ def a_broken_pipe_kills_no_later_test() -> Iterator[None]:
     before = signal.getsignal(signal.SIGPIPE)
     yield
     signal.signal(signal.SIGPIPE, before)
+
+
+@pytest.fixture(autouse=True)
+def signals_are_heard() -> Iterator[None]:
+    """Tests in the background, or under nohup, ignore Ctrl-C or a closed terminal: neither they nor what they start may inherit
+    that. A test once waited in vain for its own interrupt, through 8,000 networks."""
+    before = {s: signal.getsignal(s) for s in (signal.SIGINT, signal.SIGHUP)}
+    if before[signal.SIGINT] == signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)
+    yield
+    for s, handler in before.items():
+        signal.signal(s, handler)
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -46,7 +46,13 @@ class User:
     def environment(self) -> dict[str, str]:
         """With a folder for temporary files of the user's own, whose name is short enough for Ray's sockets."""
         packages = os.pathsep.join([str(ROOT), sysconfig.get_path("purelib")])
-        return {"PATH": "/usr/bin:/bin", "HOME": str(self.home), "TMPDIR": str(self.home / "t"), "PYTHONPATH": packages}
+        return {
+            "PATH": "/usr/bin:/bin",
+            "HOME": str(self.home),
+            "TMPDIR": str(self.home / "t"),
+            "PYTHONPATH": packages,
+            "RAY_ADDRESS": "local",
+        }
 
     def run(self, *words: str) -> subprocess.CompletedProcess[str]:
         """Run Python with these words as this user, and return what it printed."""

@@ -29,6 +29,9 @@ MEASURE_S = 180
 MEASURE_CARD_S = 400
 """Most seconds that measuring a card may take: some twenty packs are made, and a few kernels compiled."""
 
+RAY_S = 11.5
+"""Seconds of Ray on two cores: its processes, its library in each worker, its end. The loading time of engines is measured."""
+
 # Rates by engine and device, for devices that were not measured, such as those of another node.
 _DEFAULT: dict[str, dict[str, float]] = {
     f"{engine.name} {device}": dict(rates) for engine in ENGINES.values() for device, rates in engine.seconds.items()
@@ -63,13 +66,18 @@ class Rates:
         return self.of(engine, ALONE, dtype) if device == "cuda" and ALONE in engine.seconds else {}
 
 
+def kept_rates() -> Rates | None:
+    """This machine's rates, if they were measured before."""
+    try:
+        return Rates(**json.loads(rates_file().read_text()))
+    except (OSError, ValueError, TypeError, AttributeError):  # missing, torn or of another version: to be measured again
+        return None
+
+
 def machine_rates(say: Callable[[str], None]) -> Rates:
     """This machine's rates. They are measured now, in some twenty seconds, unless they were measured before."""
-    path = rates_file()
-    try:
-        return Rates(**json.loads(path.read_text()))
-    except (OSError, ValueError, TypeError, AttributeError):  # missing, torn or of another version: measured again
-        pass
+    if kept := kept_rates():
+        return kept
     say("measuring how fast this machine is, once (some 20 s) ...")
     try:
         rates = _measured()
@@ -77,7 +85,7 @@ def machine_rates(say: Callable[[str], None]) -> Rates:
         why = (getattr(error, "stderr", None) or str(error)).strip()[-500:]
         say(f"this machine could not be measured, so forecasts use the rates of another one until packs finish: {why}")
         return Rates()
-    _keep(path, asdict(rates), say)
+    _keep(rates_file(), asdict(rates), say)
     return rates
 
 

@@ -19,13 +19,11 @@ import numpy as np
 import torch
 from scipy.optimize import nnls
 
-from orchestrator.cost.calibration import Rates
+from orchestrator.cost.calibration import RAY_S, Rates
 from trainables.engines import ENGINES, Engine, descent_engine
 from trainables.engines.base import Amounts
 from trainables.trainers.card.faults import release
 
-RAY_S = 11.5
-"""Seconds of Ray on two cores: its processes, its library in each worker, its end. The loading time of engines is measured."""
 RAY_BYTES = 90 * 2**20
 """Memory that Ray adds to a worker."""
 WINDOW_S = 0.08

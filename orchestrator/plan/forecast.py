@@ -10,6 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from orchestrator.cards import cards_here
+from orchestrator.cost.calibration import RAY_S
 from orchestrator.grid.top import Resources
 from orchestrator.plan.machine import Machine, Node
 from orchestrator.plan.packing import Pack, PackQueue
@@ -71,8 +72,9 @@ def this_machine(want: Resources, max_concurrent: int | None = None) -> Machine:
     return Machine.of([here], max_concurrent, cards[0] if cards else None, want.gpus_per_pack)
 
 
-def forecast(queue: PackQueue) -> Forecast:
-    """Form the packs of a filled queue as a runner would, and add up their costs."""
+def forecast(queue: PackQueue, in_process: bool = False) -> Forecast:
+    """Form the packs of a filled queue as a runner would, and add up their costs. `in_process`: without
+    Ray, whose start it leaves out."""
     formed: list[tuple[Cell, Pack]] = []
     slots = [Slot("cpu") for _ in range(queue.machine.slots)]
     slots += [Slot("cuda") for _ in range(int(queue.machine.throughput.get("cuda", 0)))]
@@ -108,7 +110,7 @@ def forecast(queue: PackQueue) -> Forecast:
         entry[2] += pack.seconds
         entry[3] = max(entry[3], pack.bytes)
     shapes = [ShapeForecast(*key, int(n), int(p), s, int(b)) for key, (n, p, s, b) in found.items()]
-    start = queue.cost.rates.start_s if shapes else 0.0
+    start = queue.cost.rates.start_s - (RAY_S if in_process else 0.0) if shapes else 0.0
     ends, cards = max(slot.free for slot in slots), sum(slot.device == "cuda" for slot in slots)
     held, on_cards = (sum(slot.held for slot in slots if slot.device == device) for device in ("cpu", "cuda"))
     name = queue.machine.card.name if queue.machine.card else ""

@@ -8,7 +8,7 @@ from typing import Protocol
 from orchestrator.cost.calibration import measured_on_card
 from orchestrator.grid.load import Grid
 from orchestrator.plan.packing import Pack, PackQueue
-from orchestrator.running.worker import Failure, Outcome, PackWork, Provenance, declared_of, failed_row
+from orchestrator.running.worker import Failure, Outcome, PackWork, Provenance, declared_of, failed_row, keeping_threads
 from sweepkit.console.terminal import told
 from sweepkit.store.files import ResultsError
 from sweepkit.store.leases import Lease
@@ -148,13 +148,21 @@ class Sweep:
         self.redraw()
 
 
-class DebugRunner:
-    """Runs a sweep without Ray: its packs train one after the other in this process."""
+class ProcessRunner:
+    """Runs a sweep without Ray: its packs train one after the other in this process. `tells_errors`: whether tracebacks of what
+    fails are told, besides the logs that they are in."""
+
+    def __init__(self, tells_errors: bool = False) -> None:
+        self.tells_errors = tells_errors
 
     def card_rates(self) -> object:
         return measured_on_card()
 
     def run(self, sweep: Sweep) -> None:
+        with keeping_threads():
+            self._run(sweep)
+
+    def _run(self, sweep: Sweep) -> None:
         seen: set[object] = set()
         while pack := sweep.queue.next():
             members = [sweep.grid.cells[i] for i in pack.cells]
@@ -172,7 +180,8 @@ class DebugRunner:
                     break
                 except Exception as error:  # noqa: BLE001 - whatever a cell raises becomes its row; the sweep goes on
                     result = Failure.of(error)
-                    _tell_once(sweep, result, error, seen)
+                    if self.tells_errors:
+                        _tell_once(sweep, result, error, seen)
                 if isinstance(result, Outcome):
                     sweep.committed(pack.pack_id, result)
                 elif isinstance(result, Failure):

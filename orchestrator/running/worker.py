@@ -3,7 +3,8 @@
 import os
 import socket
 import traceback
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -58,6 +59,22 @@ def _use_threads(n: int) -> None:
     torch.set_num_threads(n)
     os.environ["OPENBLAS_NUM_THREADS"] = str(n)  # for a library that is loaded later
     threadpool_limits(n)
+
+
+@contextmanager
+def keeping_threads() -> Iterator[None]:
+    """Afterwards libraries have as many threads as before: those of a notebook, in which a sweep may run."""
+    import torch
+    from threadpoolctl import threadpool_limits
+
+    before, told = torch.get_num_threads(), os.environ.get("OPENBLAS_NUM_THREADS")
+    with threadpool_limits():  # sets nothing, and gives back what it found
+        try:
+            yield
+        finally:
+            torch.set_num_threads(before)
+            os.environ.pop("OPENBLAS_NUM_THREADS", None)
+            os.environ.update({"OPENBLAS_NUM_THREADS": told} if told is not None else {})
 
 
 class PackWork:

@@ -142,7 +142,7 @@ def start(
     (folder / "t").mkdir(exist_ok=True)
     # The code beside this file, not what is installed: that may be another checkout, at which someone works.
     env = os.environ | {"TMPDIR": str(folder / "t"), "COLUMNS": "200", "PYTHONPATH": str(ROOT), **environment}
-    env.pop("RAY_ADDRESS", None)
+    env["RAY_ADDRESS"] = "local"  # also of short sweeps
     out, err = folder / f"{name}.out", folder / f"{name}.err"
     with out.open("wb") as to_out, err.open("wb") as to_err:
         popen = subprocess.Popen(

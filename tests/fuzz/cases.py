@@ -137,6 +137,7 @@ def in_world(world: Path) -> Iterator[None]:
         with (
             mock.patch.dict(os.environ, settings),
             mock.patch.object(orchestrator.session, "machine_rates", lambda say: Rates()),
+            mock.patch.object(orchestrator.session, "kept_rates", lambda: Rates()),
             mock.patch.object(orchestrator.session, "_runner", no_ray),
             mock.patch.object(orchestrator.plan.forecast, "available_bytes", lambda: MEMORY),
         ):

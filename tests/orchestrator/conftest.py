@@ -1,7 +1,6 @@
 """Small grids, and the command line as a user runs it."""
 
 import os
-import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -69,14 +68,6 @@ def sweep_here(results: str) -> Command:
         return subprocess.CompletedProcess([], done.exit_code, done.stdout, done.stderr)
 
     return run
-
-
-@pytest.fixture(autouse=True)
-def hangups_are_heard() -> Iterator[None]:
-    """What a test starts must not inherit that tests under nohup ignore a closed terminal."""
-    before = signal.signal(signal.SIGHUP, signal.SIG_DFL)
-    yield
-    signal.signal(signal.SIGHUP, before)
 
 
 @pytest.fixture

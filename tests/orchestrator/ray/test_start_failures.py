@@ -20,7 +20,7 @@ pytestmark = pytest.mark.filterwarnings("ignore")  # Ray warns about itself
 @pytest.fixture(autouse=True)
 def healthy(monkeypatch, tmp_path):
     """A machine on which nothing speaks against a start, whatever else runs on this one."""
-    monkeypatch.delenv("RAY_ADDRESS", raising=False)
+    monkeypatch.setenv("RAY_ADDRESS", "local")
     monkeypatch.delenv("RAY_TMPDIR", raising=False)
     monkeypatch.setattr(start_failures, "_socket_name", lambda: "/s")  # pytest's own folders have long names
     monkeypatch.setenv("TMPDIR", str(tmp_path))

@@ -12,7 +12,7 @@ from orchestrator.grid.load import load_grid
 from orchestrator.plan.machine import Machine
 from orchestrator.plan.missing import missing_cells, ordered
 from orchestrator.plan.packing import PackQueue
-from orchestrator.running.driver import DebugRunner, Sweep
+from orchestrator.running.driver import ProcessRunner, Sweep
 from orchestrator.running.worker import PackWork, Provenance, row_bytes
 from sweepkit.store.files import ResultsError
 from sweepkit.store.leases import Lease
@@ -34,7 +34,7 @@ def run(grid, results, cells=None, engine=None, pack_seconds=1e-9, fail_fast=Fal
     with Lease(store) as lease:
         sweep = Sweep(grid, queue, store, lease, Provenance(store.results, "abc"), fail_fast)
         queue.add(range(len(grid.cells)) if cells is None else cells)
-        DebugRunner().run(sweep)
+        ProcessRunner().run(sweep)
     return sweep
 
 
