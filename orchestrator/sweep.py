@@ -52,7 +52,8 @@ Name = Annotated[str | None, typer.Option(metavar="NAME", help="The name of the 
 Address = Annotated[
     str | None,
     typer.Option(
-        help="The address of a Ray cluster to join; on its head, `auto`. Default: $RAY_ADDRESS, else a Ray on this machine."
+        help="The address of a Ray cluster to join; on its head, `auto`; `local` starts one here. "
+        "Default: $RAY_ADDRESS, else what is faster here."
     ),
 ]
 Engine = Annotated[str, typer.Option(help=f"The code that trains: auto, {', '.join(ENGINES)}.")]
