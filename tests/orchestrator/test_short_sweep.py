@@ -15,8 +15,8 @@ from sweepkit.store.views import connect
 from tests.orchestrator.conftest import ROOT, sweep_command
 
 SAID = "training in this process, as Ray would take longer to start"
-OF_THE_RUN = ("seconds", "finished_at", "pack_id")
-"""Columns that differ between two runs of one sweep."""
+OF_THE_RUN = ("seconds", "finished_at", "pack_id", "git_sha")
+"""Columns that may differ between two runs of one sweep."""
 
 
 @pytest.fixture
