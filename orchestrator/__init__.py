@@ -10,10 +10,10 @@ run_path(str(Path(__file__).parents[1] / "sweepkit" / "console" / "shadowing.py"
 if TYPE_CHECKING:
     from orchestrator.grid.load import Grid
     from orchestrator.grid.syntax.problems import GridError
+    from orchestrator.options import SweepError
     from orchestrator.python.calls import forecast, run
     from orchestrator.python.foreseen import Foreseen
     from orchestrator.python.summary import Summary
-    from orchestrator.session import SweepError
     from sweepkit.store.files import ResultsError
     from trainables.tasks.base import TaskError
 
@@ -24,7 +24,7 @@ _HOME = {
     "GridError": "orchestrator.grid.syntax.problems",
     "ResultsError": "sweepkit.store.files",
     "TaskError": "trainables.tasks.base",
-    "SweepError": "orchestrator.session",
+    "SweepError": "orchestrator.options",
     "Summary": "orchestrator.python.summary",
     "Foreseen": "orchestrator.python.foreseen",
     "forecast": "orchestrator.python.calls",

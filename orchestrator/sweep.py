@@ -9,10 +9,12 @@ from typing import Annotated, NoReturn, get_args
 
 import typer
 
+from orchestrator.foresight import uncollected
 from orchestrator.grid.load import DEFAULT_MAX_CELLS, load_grid
 from orchestrator.grid.syntax.problems import GridError
+from orchestrator.options import Options, SweepError
 from orchestrator.plan.packing import Order
-from orchestrator.session import Options, SweepError, run_session, uncollected
+from orchestrator.session import run_session
 from sweepkit.console.commands import command
 from sweepkit.console.streams import run_and_leave
 from sweepkit.console.terminal import stop, told

@@ -119,7 +119,7 @@ def test_a_missing_extra_is_one_line_with_the_command_that_installs_it(base, whe
 
 def test_in_python_a_missing_extra_is_the_same_line(base):
     code, said = base.ran("python", "-c", "from orchestrator import run; run('mini.yaml')")
-    assert code == 1 and said.splitlines()[-1].startswith("orchestrator.session.SweepError: training needs ray, torch, numba")
+    assert code == 1 and said.splitlines()[-1].startswith("orchestrator.options.SweepError: training needs ray, torch, numba")
 
 
 @pytest.mark.nightly

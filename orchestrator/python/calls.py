@@ -9,6 +9,7 @@ from typing import Any, NoReturn, get_args
 
 from orchestrator.grid.load import DEFAULT_MAX_CELLS, Grid
 from orchestrator.grid.syntax.problems import GridError
+from orchestrator.options import Options, Stage, SweepError
 from orchestrator.plan.announce import Outlook
 from orchestrator.plan.forecast import Forecast
 from orchestrator.plan.packing import Order
@@ -17,7 +18,7 @@ from orchestrator.python.process import SweepProcess
 from orchestrator.python.screen import in_notebook, say_here, screen_here
 from orchestrator.python.summary import Summary
 from orchestrator.running.driver import Sweep
-from orchestrator.session import Options, Stage, SweepError, run_session
+from orchestrator.session import run_session
 from sweepkit.console.errors import spelled
 from sweepkit.console.exit_codes import INTERRUPTED
 from sweepkit.console.terminal import told

@@ -22,9 +22,10 @@ from typing import Any
 from orchestrator.grid.load import Grid
 from orchestrator.grid.own.files import register_user_file
 from orchestrator.grid.syntax.problems import GridError
+from orchestrator.options import Options, Stage, SweepError
 from orchestrator.running.interrupts import SIGNALS, leave
 from orchestrator.running.progress import Screen, Snapshot
-from orchestrator.session import Options, Stage, SweepError, run_session
+from orchestrator.session import run_session
 from sweepkit import FOLDER
 from sweepkit.console.child import Asker, Child
 from sweepkit.console.exit_codes import INTERRUPTED

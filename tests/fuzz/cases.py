@@ -26,6 +26,7 @@ from typer.testing import CliRunner
 import analysis.figures.__main__
 import analysis.query
 import analysis.report.__main__
+import orchestrator.foresight
 import orchestrator.launch
 import orchestrator.plan.forecast
 import orchestrator.session
@@ -136,8 +137,8 @@ def in_world(world: Path) -> Iterator[None]:
     try:
         with (
             mock.patch.dict(os.environ, settings),
-            mock.patch.object(orchestrator.session, "machine_rates", lambda say: Rates()),
-            mock.patch.object(orchestrator.session, "kept_rates", lambda: Rates()),
+            mock.patch.object(orchestrator.foresight, "machine_rates", lambda say: Rates()),
+            mock.patch.object(orchestrator.foresight, "kept_rates", lambda: Rates()),
             mock.patch.object(orchestrator.session, "_runner", no_ray),
             mock.patch.object(orchestrator.plan.forecast, "available_bytes", lambda: MEMORY),
         ):

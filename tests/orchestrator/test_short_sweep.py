@@ -7,6 +7,7 @@ import pytest
 import torch
 from threadpoolctl import threadpool_info, threadpool_limits
 
+import orchestrator.foresight
 import orchestrator.session
 from orchestrator.cost.calibration import Rates
 from orchestrator.grid.load import load_grid
@@ -109,7 +110,7 @@ def test_the_threads_of_a_notebook_are_as_before(nowhere, small_grid, results):
 def test_a_machine_is_not_measured_for_seconds_of_training(nowhere, small_grid, sweep_here, monkeypatch):
     """To measure it takes some 20 s, with the first look at a project."""
     measured = []
-    monkeypatch.setattr(orchestrator.session, "kept_rates", lambda: None)
-    monkeypatch.setattr(orchestrator.session, "machine_rates", lambda say: measured.append(say) or Rates())
+    monkeypatch.setattr(orchestrator.foresight, "kept_rates", lambda: None)
+    monkeypatch.setattr(orchestrator.foresight, "machine_rates", lambda say: measured.append(say) or Rates())
     assert sweep_here(small_grid, "--dry-run").returncode == 0 and not measured
     assert sweep_here(small_grid, "--dry-run", "steps=2000000").returncode == 0 and measured
