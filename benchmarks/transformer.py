@@ -1,16 +1,19 @@
-"""`python -m benchmarks.transformer`: ms an epoch and network of transformers one at a time, stacked, and of products alone.
+"""`python -m benchmarks.transformer`: ms an epoch and network of transformers one at a time, in JAX, stacked; of products alone.
 
 Transformers of the size of [Boix23] (embedding 128, 16 heads of 64, width 256, two layers) learn aba/abb from P strings, all at
 each step, by Adam. One at a time means `nn.Module` as a user writes it: attention for all tokens in both layers,
-`torch.optim.Adam`. It and the stacked way are timed with one thread and with all cores, and the stacked way with a pack on each
-core besides, in turn in each of several rounds; the best round of each counts. The products are those of all tokens that the
-stacked way takes through a layer, three times, for forward and backward passes; in the first layer it shares some of them.
+`torch.optim.Adam`. The same in JAX is all networks of a pack at once, by `jit(vmap(scan))` and optax, with all cores; it wants
+`pip install jax optax`, and is left out without them. The others are timed with one thread and with all cores, and the stacked
+way with a pack on each core besides, in turn in each of several rounds; the best round of each counts. The products are those of
+all tokens that the stacked way takes through a layer, three times, for forward and backward passes; in the first layer it shares
+some of them.
 """
 
 import time
 from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
 from functools import cache
+from importlib.util import find_spec
 from multiprocessing import get_context
 from typing import Any, NamedTuple
 
@@ -28,6 +31,8 @@ from trainables.tasks import Template
 
 CORES = cores()
 ROUNDS = 5
+EPOCHS = 3
+"""Epochs of a timing."""
 PACKS = ((64, 1), (64, 8), (256, 4), (1024, 1), (1024, 2))
 """Training strings, and networks in a pack."""
 
@@ -70,6 +75,72 @@ class Alone(nn.Module):
     def forward(self, x: Tensor) -> Tensor:
         x = torch.cat([self.embedding(x), self.cls.expand(len(x), 1, -1)], 1) + self.pos
         return self.readout(self.layers(x)[:, -1]).squeeze(-1)
+
+
+def ensemble(cells: list[Cell]) -> Callable[[], object]:
+    """Three epochs of all networks at once in JAX, attention for all tokens in both layers."""
+    import jax
+    import optax
+    from jax import numpy as jnp
+
+    n: Any = cells[0].network
+    d, inner, rule = n.embedding, n.heads * n.head_dim, optax.adam(1e-3)
+    x, y = cells[0].task.train_examples(
+        stream(stream_owner(cells[0]), "batches"), cells[0].task.draw_symbols(stream("", "symbols")), cells[0].batch
+    )
+    length = x.shape[1] + 1
+    shapes = {"qkv": (d, 3 * inner), "out": (inner, d), "w1": (d, n.width), "w2": (n.width, d)}
+
+    def initial(key: Any) -> Any:
+        def layer(key: Any) -> Any:
+            keys = jax.random.split(key, len(shapes))
+            drawn = {name: jax.random.normal(k, of) / of[0] ** 0.5 for k, (name, of) in zip(keys, shapes.items(), strict=True)}
+            norms = {name: jnp.full(d, float(name[0] == "g")) for name in ("gain1", "gain2", "shift1", "shift2", "bias2")}
+            return drawn | norms | {"bias1": jnp.zeros(n.width), "a": jnp.zeros(n.heads), "b": jnp.zeros(n.heads)}
+
+        first, *of_layers = jax.random.split(key, n.depth + 1)
+        given = {"E": (cells[0].task.n_tokens, d), "pos": (length, d), "cls": (d,)}
+        drawn = {name: jax.random.normal(k, of) for k, (name, of) in zip(jax.random.split(first, 3), given.items(), strict=True)}
+        return drawn | {"layers": [layer(k) for k in of_layers], "readout": jnp.zeros(d), "bias": jnp.zeros(())}
+
+    def norm(h: Any) -> Any:
+        h = h - h.mean(-1, keepdims=True)
+        return h / jnp.sqrt(jnp.square(h).mean(-1, keepdims=True) + 1e-5)
+
+    def layer(h: Any, of: Any) -> Any:
+        u = norm(h) * of["gain1"] + of["shift1"]
+        q, k, v = (part.reshape(*part.shape[:2], n.heads, n.head_dim) for part in jnp.split(u @ of["qkv"], 3, -1))
+        scores = jnp.einsum("bihd,bjhd->bhij", q, k) * n.head_dim**-0.5
+        attention = jax.nn.softmax(scores + of["a"][:, None, None] * jnp.einsum("bid,bjd->bij", u, u)[:, None])
+        h = h + jnp.einsum("bhij,bjhd->bihd", attention, v).reshape(*h.shape[:2], inner) @ of["out"]
+        h = h + jnp.einsum("h,bhij,bjd->bid", of["b"], attention, u)
+        hidden = jax.nn.gelu((norm(h) * of["gain2"] + of["shift2"]) @ of["w1"] + of["bias1"], approximate=False)
+        return h + hidden @ of["w2"] + of["bias2"]
+
+    def lost(theta: Any) -> Any:
+        cls = jnp.broadcast_to(theta["cls"], (len(x), 1, d))
+        h = jnp.concatenate([theta["E"][x], cls], 1) + theta["pos"]
+        for of in theta["layers"]:
+            h = layer(h, of)
+        return jnp.square(norm(h[:, -1]) @ theta["readout"] + theta["bias"] - y).mean()
+
+    def trained(theta: Any, state: Any) -> Any:
+        def epoch(carry: Any, _: Any) -> Any:
+            theta, state = carry
+            loss, slope = jax.value_and_grad(lost)(theta)
+            change, state = rule.update(slope, state, theta)
+            return (optax.apply_updates(theta, change), state), loss
+
+        return jax.lax.scan(epoch, (theta, state), length=EPOCHS)
+
+    theta = jax.vmap(initial)(jax.random.split(jax.random.key(0), len(cells)))
+    run, kept = jax.jit(jax.vmap(trained)), [(theta, jax.vmap(rule.init)(theta))]
+
+    def epochs() -> None:
+        kept[0], losses = run(*kept[0])
+        losses.block_until_ready()
+
+    return epochs
 
 
 class Way(NamedTuple):
@@ -128,9 +199,9 @@ def seconds_of(step: Callable[[], object]) -> float:
     """Seconds that a step takes, after one that is not timed."""
     step()
     started = time.perf_counter()
-    for _ in range(3):
+    for _ in range(EPOCHS):
         step()
-    return (time.perf_counter() - started) / 3
+    return (time.perf_counter() - started) / EPOCHS
 
 
 def in_worker(P: int, n: int) -> float:
@@ -155,6 +226,8 @@ def main() -> None:
                     Way("products", threads, products(pack.stacks[0].cell), 1),
                 )
             ]
+            if find_spec("jax") and find_spec("optax"):
+                ways.append(Way("JAX", CORES, ensemble(pack.stacks[0].cells), n * EPOCHS))
             best, together = [float("inf")] * len(ways), float("inf")
             for _ in range(ROUNDS):
                 for w, way in enumerate(ways):
