@@ -150,7 +150,7 @@ def print_forecast(found: Forecast, out: Console, most: int = 20, goes_on: bool 
     for name in ("shape", "engine", "device", "cells", "packs", "time", "GiB per pack"):
         table.add_column(name, justify="left" if name in ("shape", "engine", "device") else "right", no_wrap=name != "shape")
     for s, own in zip(shapes[:most], words, strict=False):
-        shape = " ".join(word for word in own if word not in common)
+        shape = " ".join(word for word in own if word not in common) or "defaults"
         table.add_row(shape, s.engine, s.device, str(s.cells), str(s.packs), duration(s.seconds), f"{s.pack_bytes / 2**30:.2f}")
     if len(shapes) > most:
         rest = shapes[most:]

@@ -135,9 +135,10 @@ def _table(searches: Sequence[Searching], find: Find, keys: Sequence[str], colum
             found = None  # it lies beyond the rungs tried so far, but perhaps inside the range
         value, interval = ("", "") if found is None else (found.number, found.bounds or "one seed")
         told = told_keys(s.search)
+        equal = "" if s.state.state == "searching" else str(s.state.equal_grid)  # which the end of the search decides
         table.add_row(
             *(Text(printable(shown(told[key]) if key in told else "")) for key in keys),
-            *(value, interval, str(s.state.n_networks), str(s.state.equal_grid))[: len(columns)],
+            *(value, interval, str(s.state.n_networks), equal)[: len(columns)],
             "" if s.state.state == "as asked" else s.state.state,
         )  # fmt: skip
     if len(searches) > MOST_ROWS:

@@ -60,3 +60,11 @@ def test_a_busy_machine_is_told(tmp_path, results, monkeypatch, load, is_busy):
     path.write_text(GRID.replace("NETWORK", "relu2").replace("TRAINING", "sgd"))
     monkeypatch.setattr("os.getloadavg", lambda: (load, load, load))
     assert ("this machine is busy" in dry_run(path, results)) == is_busy
+
+
+def test_the_shape_that_leaves_out_what_others_say_has_a_name(tmp_path, results):
+    """Its row began with nothing."""
+    path = tmp_path / "g.yaml"
+    path.write_text(GRID.replace("NETWORK", "mlp, depth: [2, 3]").replace("TRAINING", "sgd"))
+    rows = [line.split() for line in dry_run(path, results).splitlines() if " cpu " in line]
+    assert {row[0] for row in rows} == {"defaults", "depth=3"}

@@ -86,3 +86,13 @@ def test_a_curve_that_falls_where_the_search_took_it_to_rise_is_said(searches):
     print_thresholds(SimpleNamespace(all=rows), Console(file=out, width=300))
     said = "warning: best_test_acc falls along L in 1 of 2 searches, and `find` took it to rise"
     assert said in out.getvalue() and "write `falling: true` in `find`" in out.getvalue()
+
+
+def test_a_search_under_way_is_set_beside_no_grid(searches):
+    """What a grid would need follows from where the search ends."""
+    out = io.StringIO()
+    found = SimpleNamespace(number="7", bounds="5 to 9", is_reached=True)
+    state = SimpleNamespace(state="searching", threshold=found, n_networks=21, equal_grid=987, goes_the_other_way=False)
+    rows = [SimpleNamespace(search=search, state=state, taken={0}) for search in searches("gamma: 1, d: 4")]
+    print_thresholds(SimpleNamespace(all=rows), Console(file=out, width=300))
+    assert " 21 " in out.getvalue() and "987" not in out.getvalue()
