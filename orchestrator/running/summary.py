@@ -161,9 +161,10 @@ def _abscissa(keys: Sequence[str]) -> str | None:
 
 
 def _query(grid: Grid, keys: Sequence[str], asked: Sequence[str]) -> str:
-    """SQL for the means over the seeds of this sweep, by the keys that vary in it: of the headline measures, and of `asked`, the
-    metrics that networks have saved."""
-    means = [f"avg({name}) AS {'acc' if name == 'best_test_acc' else name}" for name in headlines(grid.cells)]
+    """SQL for the means over the seeds of this sweep, by the keys that vary in it: of the headline measures, or those that it
+    searched along, and of `asked`, the metrics that networks have saved."""
+    judged = sorted({search.find.metric for search in grid.searches}) or headlines(grid.cells)
+    means = [f"avg({name}) AS {'acc' if name == 'best_test_acc' else name}" for name in judged]
     means += [f"avg({name}) AS {name}" for name in asked]
     names = "".join(f"{quoted(key)}, " for key in keys)
     return (
