@@ -52,7 +52,7 @@ def test_the_query_has_the_metric_that_the_grid_asks_for(tmp_path):
 def test_the_query_of_a_search_has_the_metric_that_it_searched_along(tmp_path):
     path = tmp_path / "g.yaml"
     find = "{axis: L, range: [2, 9], at: 0.8, metric: final_test_acc}"
-    path.write_text(f"sweep: s\ngrids: [{{task: same_different, d: 8, gamma: 1, seed: 0, find: {find}}}]\n")
+    path.write_text(f"sweep: s\ngrids: [{{task: same_different, d: 8, width: 8, gamma: 1, seed: 0, find: {find}}}]\n")
     grid = load_grid(path)
     answer = {"keys": ["L"], "figures": [], "pages": []}
     lines = dict(_next_commands(grid, grid.cells, Store(str(tmp_path)), [], Counter(ok=1), 0, answer))
