@@ -55,17 +55,19 @@ def forecast(words: list[str]) -> dict[str, Any]:
 
 
 def truth(words: list[str]) -> tuple[float, int]:
-    """Wall seconds of the sweep, and the largest resident memory of its workers together, in bytes."""
+    """Wall seconds of the sweep, and the largest resident memory of its workers together, in bytes; of its own process, if that
+    trains."""
     with tempfile.TemporaryDirectory() as results:
         command = [sys.executable, "-m", "orchestrator.sweep", *words, "-q", "--results", results]
-        started, most = time.perf_counter(), 0
+        started, most, own = time.perf_counter(), 0, 0
         with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as sweep:
             while sweep.poll() is None:
-                most = max(most, _workers_bytes(psutil.Process(sweep.pid)))
+                process = psutil.Process(sweep.pid)
+                most, own = max(most, _workers_bytes(process)), max(own, process.memory_info().rss)
                 time.sleep(0.1)
         if sweep.returncode:
             raise RuntimeError(f"{' '.join(words)} ended with {sweep.returncode}")
-        return time.perf_counter() - started, most
+        return time.perf_counter() - started, most or own
 
 
 def _workers_bytes(sweep: psutil.Process) -> int:
