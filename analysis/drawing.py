@@ -5,15 +5,15 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from analysis.asked_chart import Where, asked_points, explored, key_named, look_for, selected
-from analysis.charts.along import MOST_PANELS, along, evaluated, kept_of
-from analysis.charts.captions import missing_told, others_told, setting_told
+from analysis.charts.along import MOST_PANELS, along, evaluated, points_along, tasks_without_along
+from analysis.charts.captions import others_told, setting_told, tasks_told
 from analysis.charts.curves import Look
 from analysis.charts.explore import Choices, Explored, narrowed
 from analysis.data.choosing import axes_of, rest_of, settled, suggested
 from analysis.data.comparing import fitting, named, of_commonest_version
 from analysis.data.keys import with_gamma
 from analysis.data.networks.evaluations import STEP
-from analysis.data.points import CENTRES, Points, groups
+from analysis.data.points import CENTRES, Points
 from analysis.data.selection import Selection, grid_keys
 from analysis.data.source import ResultsError
 from analysis.overlays.overlays import Compute
@@ -97,7 +97,7 @@ def _along_training(
     if name not in held:
         raise ResultsError(f"no {show(name)} along training{nearest(name, held) or ';'} there are {listed(held)}")
     metric = held[name]
-    points = named(groups(results, selection, kept_of(metric)))
+    points = named(points_along(results, selection, metric))
     by, panels = _axes_along(results, points, asked)
     axes = [key for key in (by, panels) if key]
     if lacking := [key for key in axes if key not in points.keys]:
@@ -112,7 +112,9 @@ def _along_training(
     sizes = [key for key in ("test_size",) if key in grid_keys(results)]
     same = {key: frame[key].dropna().iloc[0] for key in points.keys if key not in axes and frame[key].nunique() == 1}
     told, _ = setting_told(points, frame, setting, axes)
-    missing = [*others_told(points, frame, setting), *missing_told(results, selection, chosen, points.measure)]
+    missing = others_told(points, frame, setting)
+    if selection.sweep:
+        missing += tasks_told(tasks_without_along(results, selection, metric), metric)
     whole = same | setting if asked.theory else None
     columns = list(dict.fromkeys([*with_gamma(axes), *sizes]))
     found = along(results, chosen, metric, look, columns, told, missing, asked.centre, asked.intervals, whole)

@@ -36,6 +36,9 @@ BUSY = 0.5
 SHORT_S = 5.0
 """Seconds of training up to which a sweep needs no Ray: half of what Ray takes, as a forecast may be half of what comes."""
 
+SMALL = 0.25
+"""Share of the memory for a pack up to which a network may train in the sweep's own process, which must not die of it."""
+
 
 @dataclass(frozen=True)
 class Plan:
@@ -89,7 +92,8 @@ class Costs:
 
     def measure(self) -> None:
         """Measure this machine, unless it was measured before. A sweep of seconds is not worth it."""
-        self.rates, self.made = machine_rates(self.say), {}
+        if (rates := machine_rates(self.say)) != self.rates:
+            self.rates, self.made = rates, {}
 
     def of(self, machine: Machine, measure: Callable[[], object]) -> CostModel:
         """The model for a machine; `measure` measures its card."""
@@ -137,12 +141,18 @@ def look_ahead(grid: Grid, plan: Plan, costs: Costs, options: Options, stage: St
 
 def is_short(grid: Grid, plan: Plan, costs: Costs, options: Options) -> bool:
     """Whether training in this process, one pack after the other, takes less time than Ray to start and to close. A person's own
-    parts train in processes of their own, whose end is not that of the sweep; how long a search takes is not known."""
+    parts and large networks train in processes of their own, whose end is not that of the sweep; how long a search takes is not
+    known."""
     one, machine = grid.resources.cpus_per_pack == 1, this_machine(grid.resources)
-    if not plan.todo or plan.searchers or grid.user_files or machine.cards or not one:
+    if not plan.todo or plan.searchers or grid.user_files or machine.cards or not one or (options.max_concurrent or 1) > 1:
         return False
     queue = queue_of(grid, machine, costs.of(machine, measured_on_card), options)
-    return sum(queue.cell_seconds(i) for i in plan.todo) < SHORT_S
+    seconds = 0.0
+    for i in plan.todo:
+        seconds += queue.cell_seconds(i)
+        if seconds >= SHORT_S or queue.pack_bytes([i]) > SMALL * machine.most_bytes("cpu"):
+            return False
+    return True
 
 
 def queue_of(grid: Grid, machine: Machine, cost: CostModel, options: Options, feed: SweepFeed | None = None) -> PackQueue:

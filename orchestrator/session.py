@@ -137,7 +137,12 @@ def _trained(
 def _runner(grid: Grid, options: Options, lease: Lease, in_process: bool) -> Iterator[tuple[Runner, Machine]]:
     if in_process:
         options.tell("training in this process" + ("" if options.debug else ", as Ray would take longer to start"))
-        yield ProcessRunner(tells_errors=options.debug), this_machine(grid.resources, max_concurrent=1)
+        machine = this_machine(grid.resources, max_concurrent=1)
+        if options.debug:
+            yield ProcessRunner(tells_errors=True), machine
+            return
+        with orchestrator.running.interrupts.ends_noticed(), words_apart(err):
+            yield ProcessRunner(), machine
         return
     from orchestrator.ray.cluster import ClusterError, StartError, joined
 

@@ -20,7 +20,7 @@ class Extra(NamedTuple):
 
 
 EXTRAS = {
-    "train": Extra("training", ("ray", "torch", "numba")),
+    "train": Extra("training", ("ray", "torch", "numba", "threadpoolctl")),
     "figures": Extra("a figure as a file", ("vl_convert", "PIL", "latex2mathml")),
     "app": Extra("the app", ("streamlit", "vl_convert")),
     "cluster": Extra("a bucket", ("obstore",)),

@@ -102,10 +102,10 @@ def signals_are_heard() -> Iterator[None]:
     before = {s: signal.getsignal(s) for s in (signal.SIGINT, signal.SIGHUP)}
     if before[signal.SIGINT] == signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
-    signal.signal(signal.SIGHUP, signal.SIG_DFL)
+    signal.signal(signal.SIGHUP, lambda *_: None)  # nohup holds on; what is started gets the default in place of a function
     yield
     for s, handler in before.items():
-        signal.signal(s, handler)
+        signal.signal(s, handler or signal.SIG_DFL)
 
 
 @pytest.fixture(scope="session", autouse=True)

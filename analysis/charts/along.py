@@ -13,7 +13,7 @@ from analysis.charts.explore import Explored, Layers, legible
 from analysis.data.keys import spoken
 from analysis.data.networks.evaluations import STEP, in_order_along
 from analysis.data.parts import with_parts
-from analysis.data.points import averaged, in_order, with_intervals
+from analysis.data.points import Points, averaged, groups, in_order, with_intervals
 from analysis.data.selection import Selection, finite, statistics_sql
 from analysis.overlays import overlays
 from sweepkit.console.words import counted, listed
@@ -44,11 +44,20 @@ def evaluated(results: str, selection: Selection) -> dict[str, Metric]:
     return in_order_along(known, run(results, work))
 
 
-def kept_of(metric: Metric) -> Metric:
-    """A measure that the networks have whose saved curves hold this metric along training, for `groups`: points of any other
-    measure leave out networks that have this one, which would then be averaged in."""
-    held = f"SELECT cell_id FROM curves WHERE isfinite({quoted(metric.name)})"
-    return replace(metric, per="network", column="", expression=f"(CASE WHEN cell_id IN ({held}) THEN 1.0 END)")
+def points_along(results: str, selection: Selection, metric: Metric) -> Points:
+    """The points of the networks whose saved curves hold this metric along training. Points of a measure would leave out networks
+    that have the metric and not the measure, and these would then be averaged in."""
+    held = f"cell_id IN (SELECT cell_id FROM curves WHERE isfinite({quoted(metric.name)}))"
+    one = replace(metric, per="network", column="", expression="1.0")
+    return groups(results, replace(selection, limits=" AND ".join(filter(None, [selection.limits, held]))), one)
+
+
+def tasks_without_along(results: str, selection: Selection, metric: Metric) -> dict[str, int]:
+    """By task, the number of selected networks that finished, of tasks none of whose networks has this metric along training."""
+    sql = f"""SELECT task, count(DISTINCT cell_id) AS n FROM {selection.source} LEFT JOIN curves USING (cell_id)
+WHERE {selection.condition} AND status = 'ok' AND task IS NOT NULL
+GROUP BY task HAVING count({quoted(metric.name)}) = 0 ORDER BY task"""
+    return dict(run(results, lambda connection: connection.execute(sql).fetchall()))
 
 
 def cells_of(selection: Selection) -> str:

@@ -82,16 +82,21 @@ def others_told(points: Points, shown_ones: pd.DataFrame, setting: Mapping[str, 
 
 
 def missing_told(results: str, selection: Selection, shown_ones: Selection, measure: Metric) -> list[str]:
-    """Words for networks of the selection that are in no point of a measure: at the values of the chart, and those of tasks that
-    do not have it."""
+    """Words for networks of the selection that are in no point of a measure: at the values of the chart, and in a sweep those of
+    tasks that do not have it."""
     tasks = tasks_without(results, selection, measure)
     failed, not_finite = without(results, shown_ones, measure, tasks)
-    of = listed(tasks) if len(tasks) <= MOST_NAMED else f"{len(tasks)} other tasks"
     return [
         *([f"{failed:,} more failed"] if failed else []),
         *([f"{counted(not_finite, 'further network')} without a finite {measure.title}"] if not_finite else []),
-        *([f"{counted(sum(tasks.values()), 'network')} of {of} without a {measure.title}"] if tasks else []),
+        *(tasks_told(tasks, measure) if selection.sweep else []),
     ]
+
+
+def tasks_told(without_it: Mapping[str, int], metric: Metric) -> list[str]:
+    """Words for the tasks whose networks do not have a metric, with their numbers."""
+    of = listed(without_it) if len(without_it) <= MOST_NAMED else f"{len(without_it)} other tasks"
+    return [f"{counted(sum(without_it.values()), 'network')} of {of} without a {metric.title}"] if without_it else []
 
 
 def changing_along(points: Points, data: pd.DataFrame, look: Look) -> tuple[str, ...]:

@@ -22,12 +22,17 @@ def measures_of(results: str, selection: Selection) -> list[str]:
     return counts_of_measures(results).over(results, selection)
 
 
+MOST_MAIN = 4
+"""Most measures by which the networks of one sweep are judged."""
+
+
 def main_measures(results: str, selection: Selection) -> dict[str, Selection]:
     """The measures by which selected networks are judged, each with the networks of the tasks that it serves: one measure, and
     further ones for tasks none of whose networks has a value of those before. Empty if no network has finished."""
     found: dict[str, Selection] = {}
     left = selection
-    while held := measures_of(results, left):
+    # A measure may have no value but those of networks that diverged: then the next one is tried for the same networks.
+    while held := [name for name in measures_of(results, left) if name not in found][: MOST_MAIN - len(found)]:
         found[held[0]] = left
         tasks = tasks_without(results, left, measures(results)[held[0]])
         if not tasks:

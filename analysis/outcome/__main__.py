@@ -24,7 +24,7 @@ def outcome(results: str, sweep: str, measures: Sequence[str]) -> dict[str, Any]
     """The `keys` that tell the sweep's configurations apart, its networks beside the `theory` that they should
     attain, and `tables`, one for each of the measures that networks have, of all configurations (of accuracy, of all others);
     `figures` that are meant for it or show the thresholds that it searched for, and `pages` of the app about networks like
-    these."""
+    these. `waits`: whether some of the theory is still to be computed, and left out."""
     from analysis.data.measures import measures as known_measures
     from analysis.outcome.attained import attaining
     from analysis.outcome.configurations import means_of, telling_keys  # here: help and wrong options need not wait for pandas
@@ -39,7 +39,7 @@ def outcome(results: str, sweep: str, measures: Sequence[str]) -> dict[str, Any]
         one = {"measure": name, "title": measure.title, "is_accuracy": measure.is_accuracy, "n_rows": len(frame)}
         tables += [{**one, "rows": records(frame.head(MOST))}] if len(frame) else []
     shown = {"figures": _figures(results, sweep), "pages": _pages(results, sweep)}
-    return {"keys": keys, "theory": records(attained), "tables": tables, **shown}
+    return {"keys": keys, "theory": records(attained), "tables": tables, **shown, "waits": attained.attrs["waits"]}
 
 
 def _figures(results: str, sweep: str) -> list[str]:
@@ -83,12 +83,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
     try:
         question = kept.asked(asked.results, asked.sweep, asked.measure)
-        found = question.recall() or outcome(asked.results, asked.sweep, asked.measure)
+        found = known = question.recall()
+        if found is None:
+            found = outcome(asked.results, asked.sweep, asked.measure)
     except ResultsError as error:
         print(error, file=sys.stderr)
         return 2
+    waits = found.pop("waits", False)
     answer = json.dumps(found, allow_nan=False, default=_plain)
-    question.keep(answer)
+    if known is None and not waits:
+        question.keep(answer)
     print(answer)
     return 0
 

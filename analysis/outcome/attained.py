@@ -16,15 +16,16 @@ def attaining(results: str, sweep: str) -> pd.DataFrame:
 
     Columns: the keys, n, mean, low, high (best test accuracy, its 95% interval), last (mean accuracy of the last evaluation),
     theory, expected, difference (mean minus expected), networks (which these are, in words), source (of the theory). The index is
-    that of all points of the sweep.
+    that of all points of the sweep. `attrs["waits"]`: whether values of such a theory are still to be computed, and left out.
     """
     selection = Selection(sweep)
     found = points(results, selection)
     attained = {one.name: one for one in THEORIES.values() if one.attained and MEASURE in one.measures}
-    said = beside(found.frame, MEASURE, wait=False).values
-    said = said[said["theory"].isin(attained)].set_index("point")
+    said, missing = beside(found.frame, MEASURE, wait=False, only=attained)
+    waits = {"waits": bool(missing)}
+    said = said.set_index("point")
     if said.empty:
-        return pd.DataFrame(columns=COLUMNS)
+        return _with(pd.DataFrame(columns=COLUMNS), waits)
     frame = found.frame.join(said, how="inner").rename(columns={"value": "expected"})
     parts = []
     for name, of in frame.groupby("theory", sort=False):
@@ -37,4 +38,9 @@ def attaining(results: str, sweep: str) -> pd.DataFrame:
     frame = frame.assign(difference=frame["mean"] - frame["expected"])
     told_apart = ["d", "width", *(key for key in varying(frame, found.keys) if key not in ("d", "width", "L")), "L"]
     keys = [key for key in told_apart if key in frame]
-    return frame[[*keys, *COLUMNS]].sort_values(keys)
+    return _with(frame[[*keys, *COLUMNS]].sort_values(keys), waits)
+
+
+def _with(frame: pd.DataFrame, attrs: dict[str, bool]) -> pd.DataFrame:
+    frame.attrs.update(attrs)
+    return frame

@@ -1,12 +1,14 @@
 """The last answer about each sweep on disk: a finished sweep that is run again is answered without a computation.
 
-An answer belongs to the state of the store, the question and the text of all code and studies that could answer otherwise.
+An answer belongs to the files of the store, the question, and the text of all code and studies that could answer otherwise.
+Nothing depends on what is kept: what cannot be read or written is computed.
 """
 
 import json
 import os
 from collections.abc import Sequence
 from contextlib import suppress
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -27,7 +29,7 @@ class Asked(NamedTuple):
         """The answer; None if none is kept, or only one of another state."""
         with suppress(OSError, ValueError, KeyError, TypeError):  # a torn file is none
             kept = json.loads(self.file.read_text())
-            return dict(kept["answer"]) if kept["name"] == self.name else None
+            return dict(kept["answer"]) if kept["name"] == self.name != "" else None
         return None
 
     def keep(self, answer: str) -> None:
@@ -39,6 +41,11 @@ class Asked(NamedTuple):
 def asked(results: str, sweep: str, measures: Sequence[str]) -> Asked:
     """The question about a sweep of a store, in its state of now. ResultsError if it cannot be read."""
     rooms = (FOLDER / "analysis", FOLDER / "sweepkit", *folders().values())
-    code = [file for room in rooms for file in room.rglob("*") if file.suffix in (".py", ".yaml")]
+    code = [file for room in rooms for kind in ("*.py", "*.yaml") for file in room.rglob(kind)]
+    libraries = [version(name) for name in ("duckdb", "pandas", "scipy")]
+    name = [state(results, of_live=False), sweep, *measures, *libraries]
     file = cache_folder() / "outcomes" / digest([], os.path.abspath(results), sweep)
-    return Asked(file, digest(code, state(results), sweep, *measures))
+    try:
+        return Asked(file, digest([one for one in code if not one.name.startswith(".")], *name))
+    except OSError:  # a study's file that an editor replaces just now
+        return Asked(file, "")

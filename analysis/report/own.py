@@ -1,6 +1,6 @@
 """The results of one sweep: what was run, its main metric over its axes, training, a table, failures and thresholds."""
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -80,10 +80,11 @@ def own_results(results: str, progress: Progress, reasons: Sequence[Reason], com
         varied, fixed = _settings(results, selection, None)
         return OwnResults(progress, varied, fixed, trained, [], [], [], failures, [], ["No network has finished yet."])
     notes: list[str] = []
-    mains = {name: named(points(results, of, name)) for name, of in main_measures(results, selection).items()}
+    of_mains = main_measures(results, selection)
+    mains = {name: named(points(results, of, name)) for name, of in of_mains.items()}
     found = mains[held[0]]
     varied, fixed = _settings(results, selection, told_apart(found))
-    charts = _charts(results, progress.sweep, found, held, [*mains][1:], compute, notes)
+    charts = _charts(results, progress.sweep, found, held, dict([*of_mains.items()][1:]), compute, notes)
     training = _training(results, selection, notes)
     thresholds = searched(results, selection)
     tables = [
@@ -124,11 +125,11 @@ def _charts(
     sweep: str,
     found: Points,
     held: Sequence[str],
-    further: Sequence[str],
+    further: Mapping[str, Selection],
     compute: Compute,
     notes: list[str],
 ) -> list[Picture]:
-    """The main metric over the main axes, as are the `further` main ones of other tasks; then metrics on request, and the main
+    """The main metric over the main axes, as are the `further` main ones, of other tasks; then metrics on request, and the main
     metric over further parameters that vary."""
     known = measures(results)
     first = _drawn(results, AskedChart(sweep, suited=True), compute, notes)
@@ -137,8 +138,8 @@ def _charts(
     pictures, shown_ones = [_picture(first, sweep)], {first.look.x, first.look.colour, first.look.facet}
     pictures += [
         _picture(one, sweep)
-        for name in further
-        if (one := _drawn(results, AskedChart(sweep, y=name, suited=True), compute, notes))
+        for name, of in further.items()
+        if (one := _drawn(results, AskedChart(sweep, dict(of.where), y=name, suited=True), compute, notes))
     ]
     same_axes = AskedChart(sweep, x=first.look.x, by=first.look.colour or "", panels=first.look.facet or "")
     requested = [name for name in held[1:] if name not in METRICS and name in known]

@@ -65,7 +65,8 @@ def run(
         retry_failed: Train failed networks again.
         force: Train all networks again.
         fail_fast: Stop at the first failed network.
-        address: The Ray cluster to join, `auto` on its head; by default RAY_ADDRESS, else a Ray on this machine.
+        address: The Ray cluster to join, `auto` on its head; `local` for a Ray of this machine; by default RAY_ADDRESS,
+            else what is faster here.
         debug: Train in this process, one pack after the other and without Ray, so that a debugger works in a task of one's own.
             The tracebacks of what fails are printed.
         quiet: Show no progress.

@@ -161,14 +161,15 @@ def _abscissa(keys: Sequence[str]) -> str | None:
 
 
 def _query(grid: Grid, keys: Sequence[str], asked: Sequence[str]) -> str:
-    """SQL for the means over the seeds of this sweep, by the keys that vary in it: of the headline measures, or those that it
+    """SQL for the means over the seeds of this sweep, by the keys that vary in it: of the headline measures, of those that it
     searched along, and of `asked`, the metrics that networks have saved."""
-    judged = sorted({search.find.metric for search in grid.searches}) or headlines(grid.cells)
-    means = [f"avg({name}) AS {'acc' if name == 'best_test_acc' else name}" for name in judged]
-    means += [f"avg({name}) AS {name}" for name in asked]
-    names = "".join(f"{quoted(key)}, " for key in keys)
+    searched = sorted({search.find.metric for search in grid.searches})
+    judged = headlines([grid.cells[i] for i in grid.fixed] if searched else grid.cells)
+    names = dict.fromkeys([*judged, *searched, *asked])
+    means = [f"avg({name}) AS {'acc' if name == 'best_test_acc' else name}" for name in names]
+    by = "".join(f"{quoted(key)}, " for key in keys)
     return (
-        f"SELECT {names}count(*) AS n, {', '.join(means)} FROM cells JOIN plans USING (cell_id) "
+        f"SELECT {by}count(*) AS n, {', '.join(means)} FROM cells JOIN plans USING (cell_id) "
         f"WHERE sweep = {literal(grid.sweep)} GROUP BY ALL ORDER BY ALL"
     )
 

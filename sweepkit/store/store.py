@@ -87,7 +87,8 @@ class Store:
         """Record which cells a sweep asks for. `whole`: this is its entire grid, and replaces what was planned before.
 
         Otherwise (a --limit, an override) the cells are added to the sweep's plan. `asked`: the questions of searches, by cell.
-        The last plan written is the latest, also if the clock of the machine that wrote an earlier one was fast.
+        The latest plan written again is left as it is, with its time. The last plan written is the latest, also if the clock of
+        the machine that wrote an earlier one was fast.
         """
         cells = sorted(set(cell_ids))
         finds = [asked[cell].written() if cell in asked else None for cell in cells] if asked else []

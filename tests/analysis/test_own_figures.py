@@ -203,6 +203,7 @@ def two_tasks(folder):
     clusters = {"task": "clusters", "curve_train_loss": [1.0] * 3}
     cells = [row(10 * i + j, seed=j % 2, L=2 + j // 2, **(clusters, hermite)[i]) for i in range(2) for j in range(4)]
     store.commit("two", cells)
+    store.write_plan("two", [one["cell_id"] for one in cells], whole=True)
     return store.results
 
 

@@ -1,5 +1,7 @@
 """A sweep that takes less time than Ray's start trains in its own process: the same rows, and no Ray."""
 
+import json
+import signal
 import subprocess
 import sys
 
@@ -14,6 +16,7 @@ from orchestrator.grid.load import load_grid
 from orchestrator.python.calls import run
 from sweepkit.store.views import connect
 from tests.orchestrator.conftest import ROOT, sweep_command
+from tests.sweeps import wait_for
 
 SAID = "training in this process, as Ray would take longer to start"
 OF_THE_RUN = ("seconds", "finished_at", "pack_id", "git_sha")
@@ -114,3 +117,30 @@ def test_a_machine_is_not_measured_for_seconds_of_training(nowhere, small_grid, 
     monkeypatch.setattr(orchestrator.foresight, "machine_rates", lambda say: measured.append(say) or Rates())
     assert sweep_here(small_grid, "--dry-run").returncode == 0 and not measured
     assert sweep_here(small_grid, "--dry-run", "steps=2000000").returncode == 0 and measured
+
+
+LATE = ["d=64", "width=256", "batch=128", "steps=20000", "eval_every=1000", "test_size=512"]
+"""Some seconds of training."""
+
+
+def test_an_interrupt_lets_the_pack_in_flight_finish(nowhere, small_grid, results, monkeypatch):
+    """Ctrl-C, and what the same command then trains."""
+    command = [*sweep_command(small_grid, *LATE, "seed=range(4)"), "--results", results]
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True, cwd=ROOT) as begun:
+        assert begun.stderr is not None
+        for line in begun.stderr:
+            if SAID in line:
+                wait_for(lambda: connect(results).execute("SELECT count(*) FROM plans").fetchall() == [(16,)])
+                begun.send_signal(signal.SIGINT)
+                break
+        said = begun.stderr.read()
+    n_done = connect(results).execute("SELECT count(*) FROM cells").fetchall()[0][0]
+    assert begun.returncode in (0, 130) and (begun.returncode == 130) == ("draining" in said and n_done < 16), said
+    subprocess.run(command, check=True, capture_output=True, cwd=ROOT)
+    assert connect(results).execute("SELECT count(*), count(DISTINCT cell_id) FROM cells").fetchall() == [(16, 16)]
+
+
+def test_libraries_print_nothing_and_the_answer_is_json(nowhere, small_grid, sweep):
+    """A network that diverges makes NumPy warn, and what a library prints must not stand in the JSON."""
+    done = sweep(small_grid, "base_lr=1e30", "save=d_lr", "--json")
+    assert json.loads(done.stdout)["diverged"] == 12 and "Warning" not in done.stderr

@@ -1,9 +1,12 @@
 """numba's settings for all compiled functions of this package."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import numba
+from numba.core import event
 
 from sweepkit.console.cache import cache_folder, digest
 
@@ -24,3 +27,11 @@ unchecked_inline: Any = numba.njit(nogil=True, fastmath=FAST, error_model="numpy
 # Without fastmath every processor gives the same digits: no sum is reordered, no multiplication fused with an addition.
 exact: Any = numba.njit(cache=True, nogil=True)
 exact_inline: Any = numba.njit(nogil=True, forceinline=True)
+
+
+@contextmanager
+def compiling() -> Iterator[list[float]]:
+    """Afterwards the list holds the seconds for which numba compiled inside."""
+    spent: list[float] = []
+    with event.install_timer("numba:compile", spent.append):
+        yield spent

@@ -63,8 +63,15 @@ class PackRun:
         return measured(self, c, names)
 
     def advance(self, seconds: float) -> None:
-        """Train for about this long, at least one block of steps."""
+        """Train for about this long, at least one block of steps. What is compiled meanwhile is charged to no pack."""
+        from trainables.kernels.compiled import compiling  # loads numba, for which readers of results need not wait
+
         started = time.perf_counter()
+        with compiling() as spent:
+            self._advance(started, seconds)
+        self.seconds += time.perf_counter() - started - sum(spent)
+
+    def _advance(self, started: float, seconds: float) -> None:
         fitting = self.pace * seconds if self.pace else BLOCK_STEPS
         while not self.done:
             n = max(int(min(fitting, self.n_steps)) // BLOCK_STEPS, 1) * BLOCK_STEPS
@@ -76,7 +83,6 @@ class PackRun:
             if left <= 0:
                 break
             fitting = min(self.pace * left, 8 * n)
-        self.seconds += time.perf_counter() - started
 
     def _train(self, n: int) -> int:
         """Take n steps, but no more than to the next evaluation. Returns the number of steps taken."""
@@ -130,6 +136,7 @@ class PackRun:
             at = int(self.diverged_at[c])
             kept = steps < at if at else steps > 0
             loss, train_acc, *scores = self.curves[:, c, kept]
+            what = "error on test examples" if np.isfinite(self.curves[0, c, steps == at]).any() else "loss"
             # A network that diverged trains on with its pack, so its final state is not a result.
             readout, alignment, half_norms, change = (
                 None if m is None else np.full_like(m[c], np.nan) if at else m[c] for m in measures
@@ -138,7 +145,7 @@ class PackRun:
             out.append(
                 CellResult(
                     status="diverged" if at else "ok",
-                    reason=f"loss became NaN or infinite at step {at}" if at else "",
+                    reason=f"{what} became NaN or infinite at step {at}" if at else "",
                     step=steps[kept],
                     train_loss=loss,
                     train_acc=train_acc,

@@ -11,9 +11,11 @@ from sweepkit.studies.tong25.theory.rich import test_accuracy as eq3
 
 from analysis.data.measures import MEASURES, last_of
 from analysis.outcome import __main__ as outcome
+from analysis.outcome import kept
 from analysis.outcome.attained import attaining
 from analysis.outcome.configurations import means_of
 from orchestrator.running.outcome_table import print_outcome
+from sweepkit.store.leases import Lease
 from sweepkit.store.searches import Question
 from sweepkit.store.store import Store
 from tests.store_rows import OWN_KEYS, keys, row
@@ -233,3 +235,25 @@ def test_an_answer_is_kept_until_the_store_changes(tmp_path, monkeypatch, capsys
     (file,) = (tmp_path / "cache").rglob("outcomes/*")
     file.write_text("{")
     assert told() == 5
+    with Lease(store):  # the sweep that asks while Ray closes
+        assert told() == 5
+    monkeypatch.setattr(outcome, "outcome", lambda *question: {"tables": 7, "waits": True})
+    store.commit("r", [row(3, seed=0)])
+    assert told() == 7  # without theory that is not computed yet: not kept
+    monkeypatch.setattr(outcome, "outcome", lambda *question: {"tables": 8})
+    assert told() == 8
+
+
+def test_a_file_that_an_editor_replaces_costs_no_answer(tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    study = tmp_path / "law"
+    study.mkdir()
+    (study / ".#study.py").symlink_to("nobody@nowhere.1")  # the lock of Emacs
+    monkeypatch.setattr("analysis.outcome.kept.folders", lambda: {"law": study})
+    store = Store(str(tmp_path / "results"))
+    store.commit("p", [row(0)])
+    assert kept.asked(store.results, "s", []).name
+    (study / "gone.py").symlink_to("nowhere")
+    question = kept.asked(store.results, "s", [])
+    question.keep("{}")
+    assert question.recall() is None

@@ -3,6 +3,7 @@
 import base64
 import errno
 import io
+import math
 import re
 
 import pandas as pd
@@ -10,6 +11,8 @@ import pytest
 from typer.testing import CliRunner
 
 from analysis.claims.check import load_claims
+from analysis.data.choosing import main_measures
+from analysis.data.selection import Selection
 from analysis.figures.registry import FIGURES
 from analysis.report.__main__ import app
 from analysis.report.facts import origins
@@ -198,3 +201,13 @@ def test_a_sweep_of_two_tasks_has_a_chart_and_a_table_of_each(tmp_path):
     for title in ("best test accuracy", "test mean squared error"):
         assert f"<h3>{title.capitalize()} against training symbols L</h3>" in page
         assert f"<summary>Table: {title} of 3 configurations</summary>" in page
+
+
+@pytest.mark.parametrize("value", [None, math.inf])
+def test_a_measure_that_only_diverged_networks_have_ends_no_report(tmp_path, value):
+    """It was tried for the same networks again and again."""
+    store = Store(str(tmp_path / "results"))
+    cells = [row(i, task="hermite", L=2 + i, seed=0, best_test_acc=None, test_mse=value) for i in range(2)]
+    cells.append(row(9, "diverged", task="hermite", L=4, seed=0, best_test_acc=None, test_mse=0.9))
+    store.commit("p", cells)
+    assert next(iter(main_measures(store.results, Selection()))) == "test_mse"

@@ -19,6 +19,7 @@ from trainables.engines.langevin.probing import Measured, chosen
 from trainables.engines.langevin.result import EquilibriumResult
 from trainables.engines.langevin.sampler import Sampler, Step
 from trainables.engines.langevin.setting import JUMPS_BELOW, Setting
+from trainables.kernels.compiled import compiling
 from trainables.metrics.base import Probe, Probed
 from trainables.streams import stream, stream_owner
 
@@ -54,6 +55,11 @@ class Chains:
     def advance(self) -> None:
         """Take the trajectories up to the next evaluation, and evaluate."""
         started = time.perf_counter()
+        with compiling() as spent:
+            self._advance()
+        self.seconds += time.perf_counter() - started - sum(spent)
+
+    def _advance(self) -> None:
         cell = self.cell
         for _ in range(cell.eval_every):
             self.t += 1
@@ -66,7 +72,6 @@ class Chains:
             self.energies[:, self.t - 1] = self.energy.numpy()
             self.step = self.step.adapted(self.accepted[self.t - 1], self.t, cell.burn_in)
         self._evaluate()
-        self.seconds += time.perf_counter() - started
 
     def _start(self) -> Tensor:
         """Initial u (B, n), drawn from the prior. Some neurons of the layers that start specialised then move to the directions e

@@ -1,5 +1,6 @@
 """The promises of `stacked` beyond the suite of all engines: any network, loss, task and optimiser, each cell by itself."""
 
+from contextlib import contextmanager
 from typing import ClassVar
 
 import numpy as np
@@ -238,5 +239,19 @@ def test_an_infinite_error_on_test_examples_is_a_divergence():
     run = PackRun(cells, trainer)
     run.advance(float("inf"))
     fine, infinite = run.results()
-    assert (fine.status, infinite.status) == ("ok", "diverged") and infinite.reason.endswith("at step 20")
+    assert (fine.status, infinite.status) == (
+        "ok",
+        "diverged",
+    ) and infinite.reason == "error on test examples became NaN or infinite at step 20"
     assert fine.step.tolist() == [10, 20] and infinite.step.tolist() == [10] and np.isfinite(infinite.last["mse"])
+
+
+def test_compilation_is_charged_to_no_pack(monkeypatch):
+    """The seconds of a first pack were those of the compiler, and forecasts that learned from them were wrong by hundreds."""
+
+    @contextmanager
+    def spent():
+        yield [1000.0]
+
+    monkeypatch.setattr("trainables.kernels.compiled.compiling", spent)
+    assert -1000 < train([network(steps=20, eval_every=20)]).seconds < -900
