@@ -56,6 +56,7 @@ def run_session(grid: Grid, store: Store, options: Options, stage: Stage | None 
     in_process = options.debug or (not address and is_short(grid, plan, costs, options))
     if plan.todo and (options.debug or not in_process):
         costs.measure()
+        in_process = in_process or (not address and is_short(grid, plan, costs, options))  # by the rates of this machine
     look_ahead(grid, plan, costs, options, stage, in_process, here=address in ("", "local"))
     if not options.dry_run:
         store.prepare(need_bytes=sum(row_bytes(grid.cells[i]) for i in plan.todo))
