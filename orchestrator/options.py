@@ -1,4 +1,4 @@
-"""What a command or a notebook asks of a sweep, where its progress and answers go, and the error for what it cannot have."""
+"""The options of a sweep, the place of its progress and answers, and the error for what it cannot have."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
