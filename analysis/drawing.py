@@ -9,7 +9,7 @@ from analysis.charts.along import MOST_PANELS, along, evaluated, points_along, t
 from analysis.charts.captions import others_told, setting_told, tasks_told
 from analysis.charts.curves import Look
 from analysis.charts.explore import Choices, Explored, narrowed
-from analysis.data.choosing import axes_of, rest_of, settled, suggested
+from analysis.data.choosing import axes_of, main_measures, rest_of, settled, suggested
 from analysis.data.comparing import fitting, named, of_commonest_version
 from analysis.data.keys import with_gamma
 from analysis.data.networks.evaluations import STEP
@@ -78,6 +78,9 @@ def draw(
     if asked.x == STEP:
         return _along_training(results, selection, asked, single or {}, several or {})
     points = asked_points(results, selection, asked.y)
+    if asked.x is None and asked.y is None:  # the main metric, or another one over whose networks a number varies
+        every = (asked_points(results, of, name) for name, of in main_measures(results, selection).items())
+        points = next((one for one in every if axes_of(one).numbers), points)
     look = look_for(
         results, points, asked.x, asked.by, asked.panels, log_x=asked.log_x, log_y=asked.log_y, residual=asked.residuals,
         suited=asked.suited, single=single, several=several,
@@ -114,7 +117,7 @@ def _along_training(
     told, _ = setting_told(points, frame, setting, axes)
     missing = others_told(points, frame, setting)
     if selection.sweep:
-        missing += tasks_told(tasks_without_along(results, selection, metric), metric)
+        missing += tasks_told(tasks_without_along(results, selection, metric), f"a saved curve of {metric.title}")
     whole = same | setting if asked.theory else None
     columns = list(dict.fromkeys([*with_gamma(axes), *sizes]))
     found = along(results, chosen, metric, look, columns, told, missing, asked.centre, asked.intervals, whole)

@@ -6,6 +6,7 @@ import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from math import inf
 
 from rich.console import Console
 
@@ -35,6 +36,9 @@ BUSY = 0.5
 
 SHORT_S = 5.0
 """Seconds of training up to which a sweep needs no Ray: half of what Ray takes, as a forecast may be half of what comes."""
+
+LONG_S = 30.0
+"""Seconds of training from which it pays to measure the machine: that takes some 20 s, twice as many beside other work."""
 
 SMALL = 0.25
 """Share of the memory for a pack up to which a network may train in the sweep's own process, which must not die of it."""
@@ -143,16 +147,34 @@ def is_short(grid: Grid, plan: Plan, costs: Costs, options: Options) -> bool:
     """Whether training in this process, one pack after the other, takes less time than Ray to start and to close. A person's own
     parts and large networks train in processes of their own, whose end is not that of the sweep; how long a search takes is not
     known."""
-    one, machine = grid.resources.cpus_per_pack == 1, this_machine(grid.resources)
-    if not plan.todo or plan.searchers or grid.user_files or machine.cards or not one or (options.max_concurrent or 1) > 1:
+    if (
+        not plan.todo
+        or plan.searchers
+        or grid.user_files
+        or grid.resources.cpus_per_pack != 1
+        or (options.max_concurrent or 1) > 1
+    ):
         return False
-    queue = queue_of(grid, machine, costs.of(machine, measured_on_card), options)
+    machine = this_machine(grid.resources)
+    return not machine.cards and _takes(plan, machine, costs, options, SHORT_S, SMALL) < SHORT_S
+
+
+def is_long(plan: Plan, costs: Costs, options: Options) -> bool:
+    """Whether it pays to measure the machine first."""
+    machine = this_machine(plan.grid.resources)
+    return bool(plan.searchers or machine.cards) or _takes(plan, machine, costs, options, LONG_S) >= LONG_S
+
+
+def _takes(plan: Plan, machine: Machine, costs: Costs, options: Options, most: float, share: float = inf) -> float:
+    """Seconds of training on one core, by the rates that are known, counted up to `most`; `most` too where a network takes more
+    than this share of the memory for a pack."""
+    queue = queue_of(plan.grid, machine, costs.of(machine, measured_on_card), options)
     seconds = 0.0
     for i in plan.todo:
         seconds += queue.cell_seconds(i)
-        if seconds >= SHORT_S or queue.pack_bytes([i]) > SMALL * machine.most_bytes("cpu"):
-            return False
-    return True
+        if seconds >= most or queue.pack_bytes([i]) > share * machine.most_bytes("cpu"):
+            return most
+    return seconds
 
 
 def queue_of(grid: Grid, machine: Machine, cost: CostModel, options: Options, feed: SweepFeed | None = None) -> PackQueue:

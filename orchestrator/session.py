@@ -9,7 +9,7 @@ from rich.console import Console
 
 import orchestrator.running.interrupts
 from orchestrator.code import commit
-from orchestrator.foresight import Costs, Plan, is_short, left_failed, look_ahead, planned_of, queue_of, refuse_too_large
+from orchestrator.foresight import Costs, Plan, is_long, is_short, left_failed, look_ahead, planned_of, queue_of, refuse_too_large
 from orchestrator.grid.load import Grid
 from orchestrator.options import Options, Stage, SweepError
 from orchestrator.plan.announce import announcement
@@ -53,10 +53,12 @@ def run_session(grid: Grid, store: Store, options: Options, stage: Stage | None 
     costs = Costs(grid, store, plan, options)
     # The place where it trains, if one is named; Ray on this machine is started for `local`, too.
     address = options.address or os.environ.get("RAY_ADDRESS", "")
-    in_process = options.debug or (not address and is_short(grid, plan, costs, options))
-    if plan.todo and (options.debug or not in_process):
+    here = not (address or options.debug)
+    short = here and is_short(grid, plan, costs, options)
+    if plan.todo and not short and is_long(plan, costs, options):
         costs.measure()
-        in_process = in_process or (not address and is_short(grid, plan, costs, options))  # by the rates of this machine
+        short = here and is_short(grid, plan, costs, options)  # by the rates of this machine
+    in_process = options.debug or short
     look_ahead(grid, plan, costs, options, stage, in_process, here=address in ("", "local"))
     if not options.dry_run:
         store.prepare(need_bytes=sum(row_bytes(grid.cells[i]) for i in plan.todo))
@@ -142,7 +144,7 @@ def _runner(grid: Grid, options: Options, lease: Lease, in_process: bool) -> Ite
         if options.debug:
             yield ProcessRunner(tells_errors=True), machine
             return
-        with orchestrator.running.interrupts.ends_noticed(), words_apart(err):
+        with orchestrator.running.interrupts.ends_noticed(on_ray=False), words_apart(err):
             yield ProcessRunner(), machine
         return
     from orchestrator.ray.cluster import ClusterError, StartError, joined

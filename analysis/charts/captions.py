@@ -89,14 +89,14 @@ def missing_told(results: str, selection: Selection, shown_ones: Selection, meas
     return [
         *([f"{failed:,} more failed"] if failed else []),
         *([f"{counted(not_finite, 'further network')} without a finite {measure.title}"] if not_finite else []),
-        *(tasks_told(tasks, measure) if selection.sweep else []),
+        *(tasks_told(tasks, f"a {measure.title}") if selection.sweep else []),
     ]
 
 
-def tasks_told(without_it: Mapping[str, int], metric: Metric) -> list[str]:
-    """Words for the tasks whose networks do not have a metric, with their numbers."""
+def tasks_told(without_it: Mapping[str, int], what: str) -> list[str]:
+    """Words for the tasks whose networks do not have it, with their numbers."""
     of = listed(without_it) if len(without_it) <= MOST_NAMED else f"{len(without_it)} other tasks"
-    return [f"{counted(sum(without_it.values()), 'network')} of {of} without a {metric.title}"] if without_it else []
+    return [f"{counted(sum(without_it.values()), 'network')} of {of} without {what}"] if without_it else []
 
 
 def changing_along(points: Points, data: pd.DataFrame, look: Look) -> tuple[str, ...]:

@@ -83,14 +83,16 @@ def _told(version: str) -> dict[str, str]:
 
 def own(points: pd.DataFrame, keys: Iterable[str], axes: Iterable[str], declared: Mapping[str, Column]) -> list[str]:
     """Keys of the training that have a single value within each of the networks or trainings on the axes: they belong to what is
-    compared, as a learning rate or a precision does. So does a network's only training, and a training's only network."""
+    compared, as a learning rate or a precision does. So do a network's own keys, such as the depth that it has by default where
+    networks are compared, its only training, and a training's only network."""
     compared = [key for key in ("network", "training") if key in axes]
     if not compared:
         return []
     groups = points.groupby(compared, dropna=False)
-    of_training = [key for key in keys if isinstance(column := declared.get(key), Key) and column.part == "training"]
+    parts = {"training", *(["network"] if "network" in compared else [])}
+    of_parts = [key for key in keys if isinstance(column := declared.get(key), Key) and column.part in parts]
     others = [key for key in ("network",) if key in keys and key not in axes and "training" in axes]
-    return [key for key in (*of_training, *others) if key not in axes and groups[key].nunique(dropna=False).max() == 1]
+    return [key for key in (*of_parts, *others) if key not in axes and groups[key].nunique(dropna=False).max() == 1]
 
 
 def of_commonest_version(frame: pd.DataFrame) -> pd.DataFrame:

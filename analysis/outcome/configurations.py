@@ -1,7 +1,7 @@
 """The configurations of a sweep, which are its networks but for the seed: the keys that tell them apart, and their means."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any, NamedTuple
 
 import pandas as pd
@@ -11,7 +11,7 @@ from analysis.data.keys import gamma_once, ordering
 from analysis.data.measures import last_of, measures
 from analysis.data.parts import with_losses, with_parts
 from analysis.data.points import Points, points
-from analysis.data.selection import Selection, grid_keys
+from analysis.data.selection import Selection, grid_keys, tasks_without
 from sweepkit.declarations.columns import Metric
 from sweepkit.store.sql import quoted
 from sweepkit.store.views import run
@@ -42,23 +42,26 @@ def telling_keys(results: str, sweep: str) -> list[str]:
 def means_of(results: str, sweep: str, measure: str, keys: Sequence[str]) -> Means:
     """The configurations of a sweep that have this metric; the columns of `keys` in which they differ come first, L last."""
     selection = Selection(sweep)
-    found = named(points(results, selection, measure).with_lost())
+    there = points(results, selection, measure)
+    others = tasks_without(results, selection, there.measure)  # whose networks stand in the table of another metric
+    lost = there.lost[~there.lost["task"].isin(others)] if "task" in there.lost else there.lost
+    found = named(there._replace(lost=lost).with_lost())
     shown = [key for key in keys if key in found.keys and found.frame[key].nunique(dropna=False) > 1]
     shown = [*(key for key in shown if key != "L"), *(key for key in shown if key == "L")]
     frame = found.frame.assign(last=_last(results, selection, found))
     order = [ordering(key, frame) for key in shown]
     frame = frame.sort_values(order, kind="stable") if order else frame
-    frame = frame.assign(failed=_failed(results, selection, frame, shown))
+    frame = frame.assign(failed=_failed(results, selection, frame, shown, others))
     frame = with_losses(frame)
     return Means(found.measure, frame[[*shown, "n", "mean", "low", "high", "last", "diverged", "failed"]])
 
 
-def _failed(results: str, selection: Selection, frame: pd.DataFrame, keys: Sequence[str]) -> list[int]:
-    """The number of networks of each configuration that could not be trained."""
+def _failed(results: str, selection: Selection, frame: pd.DataFrame, keys: Sequence[str], but: Collection[str]) -> list[int]:
+    """The number of networks of each configuration that could not be trained, `but` those of some tasks."""
     names = ", ".join(map(quoted, grid_keys(results)))
     sql = f"SELECT {names} FROM {selection.source} WHERE {selection.condition} AND status = 'failed'"
     lost = run(results, lambda connection: connection.execute(sql).df())
-    lost = with_parts(lost) if len(lost) else lost
+    lost = with_parts(lost[~lost["task"].isin(but)]) if len(lost) else lost
 
     def told(rows: pd.DataFrame) -> list[tuple[Any, ...]]:
         return [tuple(None if pd.isna(row[key]) else row[key] for key in keys) for row in rows.to_dict("records")]

@@ -19,6 +19,8 @@ from sweepkit.console.words import counted, duration
 from trainables.cell import Cell
 from trainables.limits import available_bytes, cores
 
+LOADING_S = 5.0
+"""Seconds in which a sweep's own process loads its libraries, and its answer is made, on a machine that was not measured."""
 PACK_S = 0.15
 """Seconds that a pack costs beside its training: to hand it to a worker, and to write its file."""
 
@@ -110,7 +112,7 @@ def forecast(queue: PackQueue, in_process: bool = False) -> Forecast:
         entry[2] += pack.seconds
         entry[3] = max(entry[3], pack.bytes)
     shapes = [ShapeForecast(*key, int(n), int(p), s, int(b)) for key, (n, p, s, b) in found.items()]
-    start = queue.cost.rates.start_s - (RAY_S if in_process else 0.0) if shapes else 0.0
+    start = (max(queue.cost.rates.start_s - RAY_S, LOADING_S) if in_process else queue.cost.rates.start_s) if shapes else 0.0
     ends, cards = max(slot.free for slot in slots), sum(slot.device == "cuda" for slot in slots)
     held, on_cards = (sum(slot.held for slot in slots if slot.device == device) for device in ("cpu", "cuda"))
     name = queue.machine.card.name if queue.machine.card else ""

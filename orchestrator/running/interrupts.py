@@ -118,8 +118,9 @@ def draining(sweep: "Sweep", at_once: Callable[["Sweep"], NoReturn]) -> Iterator
         sweep.interrupted = True
         sweep.queue.draining = True
         n, left = len(sweep.queue.in_flight), duration(sweep.queue.remaining_seconds())
-        packs = "pack in flight finishes" if n == 1 else "packs in flight finish"
-        err.print(f"draining: {n} {packs}, about {left}; Ctrl-C again stops at once", highlight=False)
+        packs = "1 pack in flight finishes" if n == 1 else f"{n} packs in flight finish"
+        what = f"{packs}, about {left}; Ctrl-C again stops at once" if n else "no pack is in flight"
+        err.print(f"draining: {what}", highlight=False)
 
     old = {s: signal.signal(s, handle) for s in SIGNALS}
     try:
@@ -130,13 +131,14 @@ def draining(sweep: "Sweep", at_once: Callable[["Sweep"], NoReturn]) -> Iterator
 
 
 @contextmanager
-def ends_noticed() -> Iterator[None]:
+def ends_noticed(on_ray: bool = True) -> Iterator[None]:
     """Inside, a second process watches this one, and prints a message if this one ends without a message of its own.
 
     Ray's client ends this process when the node process beside it dies; the system ends it when memory is short.
     """
+    by_ray = ", or Ray ended it after Ray's own processes had died" if on_ray else ""
     text = (
-        "the sweep ended unexpectedly: its process was killed, or Ray ended it after Ray's own processes had died.\n"
+        f"the sweep ended unexpectedly: its process was killed{by_ray}.\n"
         "what was committed is kept: the same command goes on from there"
     )
     watcher = subprocess.Popen(["sh", "-c", 'read -r line || echo "$0" >&2', text], stdin=subprocess.PIPE, start_new_session=True)

@@ -242,3 +242,15 @@ def test_a_caption_counts_networks_whose_value_is_not_finite(tmp_path):
     store.commit("one", [row(i, seed=i % 2, L=2 + i // 2, test_mse=value) for i, value in enumerate(values)])
     _, said = drawn(store.results, tmp_path / "out", "curve", "--x", "L", "--y", "test_mse")
     assert "3 networks; " in (words := said.replace("\n", " ")) and "1 further network without a finite" in words
+
+
+def test_a_curve_by_default_is_of_networks_over_which_a_number_varies(tmp_path):
+    """The command that a sweep names at its end was refused, where its main metric has one value of each parameter."""
+    (tmp_path / "out").mkdir()
+    store = Store(str(tmp_path / "store"))
+    rates = {"task": "hermite", "best_test_acc": None, "test_mse": 0.5}
+    cells = [row(0, task="clusters", L=2, seed=0), *(row(1 + i, L=2 + i, seed=0, **rates) for i in range(3))]
+    store.commit("two", cells)
+    store.write_plan("two", [one["cell_id"] for one in cells], whole=True)
+    _, said = drawn(store.results, tmp_path / "out", "curve", "--sweep", "two")
+    assert said.startswith("Test mean squared error against training symbols L. ")

@@ -116,6 +116,7 @@ def test_a_machine_is_not_measured_for_seconds_of_training(nowhere, small_grid, 
     monkeypatch.setattr(orchestrator.foresight, "kept_rates", lambda: None)
     monkeypatch.setattr(orchestrator.foresight, "machine_rates", lambda say: measured.append(say) or Rates())
     assert sweep_here(small_grid, "--dry-run").returncode == 0 and not measured
+    assert sweep_here(small_grid, "--dry-run", "--address", "local").returncode == 0 and not measured
     assert sweep_here(small_grid, "--dry-run", "steps=2000000").returncode == 0 and measured
 
 

@@ -257,3 +257,20 @@ def test_a_file_that_an_editor_replaces_costs_no_answer(tmp_path, monkeypatch):
     question = kept.asked(store.results, "s", [])
     question.keep("{}")
     assert question.recall() is None
+
+
+def test_a_network_that_diverged_or_failed_stands_in_the_table_of_its_task_alone(tmp_path):
+    """Tables of two tasks counted each of them twice."""
+    store = Store(str(tmp_path))
+    of = {"clusters": {"best_test_acc": 0.9}, "hermite": {"best_test_acc": None, "test_mse": 0.5}}
+    rows = []
+    for k, (task, values) in enumerate(of.items()):
+        there = {"task": task, "seed": 0}
+        rows += [row(10 * k, L=2, **there, **values), row(10 * k + 1, "diverged", L=3, **there, best_test_acc=None)]
+    store.commit("p", rows)
+    lost = [row(100 + k, "failed", L=2, task=task, seed=1, best_test_acc=None) for k, task in enumerate(of)]
+    store.commit("f", lost, failed=True)
+    store.write_plan("s", [one["cell_id"] for one in [*rows, *lost]], whole=True)
+    tables = outcome.outcome(store.results, "s", ["best_test_acc", "test_mse"])["tables"]
+    counts = [[(one["n"], one["diverged"], one["failed"]) for one in table["rows"]] for table in tables]
+    assert counts == [[(1, 0, 1), (0, 1, 0)]] * 2
