@@ -26,15 +26,13 @@ __all__ = [
 ]
 
 
-def state(results: str, of_live: bool = True) -> str:
-    """A digest that changes when the readable files change, or the cells that live sweeps train if `of_live`. It is cheap: it
-    lists the directory."""
+def state(results: str) -> str:
+    """A digest that changes when the readable files change, or the cells that live sweeps train. It is cheap: it lists the
+    directory."""
     files = open_files(results)
     digest = hashlib.blake2b(files.root.encode(), digest_size=12)
     for folder in FOLDERS:
         digest.update(repr(files.entries(folder)).encode())
-    if not of_live:
-        return digest.hexdigest()
     digest.update(repr(sorted((driver.path, driver.cell_ids) for driver in drivers(files) if driver.alive)).encode())
     return digest.hexdigest()
 

@@ -12,10 +12,12 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from analysis.data.source import state
 from sweepkit import FOLDER
 from sweepkit.console.cache import cache_folder, digest
 from sweepkit.console.writing import write_whole
+from sweepkit.store.files import open_files
+from sweepkit.store.files.base import COMPACTED, FAILED, PACKS
+from sweepkit.store.snapshot import plans_of
 from sweepkit.studies import folders
 
 
@@ -43,7 +45,10 @@ def asked(results: str, sweep: str, measures: Sequence[str]) -> Asked:
     rooms = (FOLDER / "analysis", FOLDER / "sweepkit", *folders().values())
     code = [file for room in rooms for kind in ("*.py", "*.yaml") for file in room.rglob(kind)]
     libraries = [version(name) for name in ("duckdb", "pandas", "scipy")]
-    name = [state(results, of_live=False), sweep, *measures, *libraries]
+    store = open_files(results)
+    held = [repr(store.entries(folder)) for folder in (PACKS, FAILED, COMPACTED)]
+    plans = [path for _, path in plans_of(store, sweep)]  # a sweep that is run again renews its plan, which stays the same
+    name = [*held, *plans, sweep, *measures, *libraries]
     file = cache_folder() / "outcomes" / digest([], os.path.abspath(results), sweep)
     try:
         return Asked(file, digest([one for one in code if not one.name.startswith(".")], *name))

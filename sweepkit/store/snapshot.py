@@ -301,14 +301,19 @@ def _take(files: Files) -> Snapshot:
     )
 
 
-def latest_plan(files: Files, sweep: str) -> tuple[int, str]:
-    """The time of the sweep's latest plan, in microseconds since 1970, and its path; (0, "") if it has none."""
-    latest = (0, "")
+def plans_of(files: Files, sweep: str) -> list[tuple[int, str]]:
+    """The plans of a sweep in order, each with its time in microseconds since 1970 and its path."""
+    found = []
     for entry in files.entries(PLANS):
         with suppress(FileNotFoundError):  # replaced meanwhile
             if (request := inspect(files, entry).request) and request.sweep == sweep:
-                latest = max(latest, (request.planned_at, entry.path))
-    return latest
+                found.append((request.planned_at, entry.path))
+    return sorted(found)
+
+
+def latest_plan(files: Files, sweep: str) -> int:
+    """The time of the sweep's latest plan, in microseconds since 1970; 0 if it has none."""
+    return max((at for at, _ in plans_of(files, sweep)), default=0)
 
 
 def named(folder: str, stem: str, data: bytes) -> str:

@@ -87,26 +87,20 @@ class Store:
         """Record which cells a sweep asks for. `whole`: this is its entire grid, and replaces what was planned before.
 
         Otherwise (a --limit, an override) the cells are added to the sweep's plan. `asked`: the questions of searches, by cell.
-        The latest plan written again is left as it is, with its time. The last plan written is the latest, also if the clock of
-        the machine that wrote an earlier one was fast.
+        The last plan written is the latest, also if the clock of the machine that wrote an earlier one was fast.
         """
         cells = sorted(set(cell_ids))
         finds = [asked[cell].written() if cell in asked else None for cell in cells] if asked else []
-        # A repeated request renews its file, so that planning A, then B, then A again leaves A. The latest one stays as it is,
-        # and with it the state of the store, by which answers are kept.
+        # A repeated request renews its file, so that planning A, then B, then A again leaves A.
         told = [sweep, str(whole), *cells, *sorted({find for find in finds if find})]
         digest = hashlib.sha256("\n".join(told).encode()).hexdigest()[:12]
         slug = re.sub(r"[^A-Za-z0-9_-]+", "_", sweep)[:64]
-        path = f"{PLANS}/{slug}.{digest}.parquet"
-        at, latest = latest_plan(self.files, sweep)
-        if latest == path:
-            return
-        planned_at = max(time.time_ns() // 1000, at + 1)
+        planned_at = max(time.time_ns() // 1000, latest_plan(self.files, sweep) + 1)
         columns = [[sweep] * len(cells), cells, [planned_at] * len(cells), [whole] * len(cells)]
         table = pa.table(columns, schema=PLAN_SCHEMA)
         if finds:
             table = table.append_column(PLANNED_FIND, [finds])
-        self.files.write(path, parquet_bytes(table))
+        self.files.write(f"{PLANS}/{slug}.{digest}.parquet", parquet_bytes(table))
 
 
 def _brief(row: dict[str, Any]) -> str:
