@@ -78,7 +78,7 @@ def draw(
     if asked.x == STEP:
         return _along_training(results, selection, asked, single or {}, several or {})
     points = asked_points(results, selection, asked.y)
-    if asked.x is None and asked.y is None:  # the main metric, or another one over whose networks a number varies
+    if asked.x is None and asked.y is None and not axes_of(points).numbers:  # another main metric may have some
         every = (asked_points(results, of, name) for name, of in main_measures(results, selection).items())
         points = next((one for one in every if axes_of(one).numbers), points)
     look = look_for(

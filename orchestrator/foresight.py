@@ -91,13 +91,13 @@ class Costs:
 
     def __init__(self, grid: Grid, store: Store, plan: Plan, options: Options) -> None:
         self.grid, self.store, self.say = grid, store, options.tell
-        self.rates = kept_rates() or Rates()
+        kept = kept_rates()
+        self.rates, self.are_measured = kept or Rates(), kept is not None
         self.made: dict[str, CostModel] = {}
 
     def measure(self) -> None:
         """Measure this machine, unless it was measured before. A sweep of seconds is not worth it."""
-        if (rates := machine_rates(self.say)) != self.rates:
-            self.rates, self.made = rates, {}
+        self.rates, self.are_measured, self.made = machine_rates(self.say), True, {}
 
     def of(self, machine: Machine, measure: Callable[[], object]) -> CostModel:
         """The model for a machine; `measure` measures its card."""
@@ -144,7 +144,7 @@ def look_ahead(grid: Grid, plan: Plan, costs: Costs, options: Options, stage: St
 
 
 def is_short(grid: Grid, plan: Plan, costs: Costs, options: Options) -> bool:
-    """Whether training in this process, one pack after the other, takes less time than Ray to start and to close. A person's own
+    """True if training in this process, one pack after the other, takes less time than Ray to start and to close. A person's own
     parts and large networks train in processes of their own, whose end is not that of the sweep; how long a search takes is not
     known."""
     if (
@@ -160,7 +160,7 @@ def is_short(grid: Grid, plan: Plan, costs: Costs, options: Options) -> bool:
 
 
 def is_long(plan: Plan, costs: Costs, options: Options) -> bool:
-    """Whether it pays to measure the machine first."""
+    """True if it pays to measure the machine first."""
     machine = this_machine(plan.grid.resources)
     return bool(plan.searchers or machine.cards) or _takes(plan, machine, costs, options, LONG_S) >= LONG_S
 

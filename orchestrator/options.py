@@ -43,7 +43,7 @@ class Options:
     again: tuple[str, ...]
     """The arguments that start the same sweep again."""
     whole: bool
-    """Whether the grid is the whole file, without overrides."""
+    """True if the grid is the whole file, without overrides."""
     say: Callable[[str], None] = told
     """Tells a person what is being done."""
 

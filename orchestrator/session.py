@@ -53,11 +53,11 @@ def run_session(grid: Grid, store: Store, options: Options, stage: Stage | None 
     costs = Costs(grid, store, plan, options)
     # The place where it trains, if one is named; Ray on this machine is started for `local`, too.
     address = options.address or os.environ.get("RAY_ADDRESS", "")
-    here = not (address or options.debug)
-    short = here and is_short(grid, plan, costs, options)
-    if plan.todo and not short and is_long(plan, costs, options):
+    may_be_short = not (address or options.debug)
+    short = may_be_short and is_short(grid, plan, costs, options)
+    if plan.todo and not (short or costs.are_measured) and is_long(plan, costs, options):
         costs.measure()
-        short = here and is_short(grid, plan, costs, options)  # by the rates of this machine
+        short = may_be_short and is_short(grid, plan, costs, options)  # by the rates of this machine
     in_process = options.debug or short
     look_ahead(grid, plan, costs, options, stage, in_process, here=address in ("", "local"))
     if not options.dry_run:

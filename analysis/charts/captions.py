@@ -147,7 +147,7 @@ def _sizes(points: Points, data: pd.DataFrame) -> list[str]:
 
 
 def _one(points: Points, data: pd.DataFrame, key: str) -> bool:
-    """Whether all points whose parts have the key have the same value, and some have one."""
+    """True if all points whose parts have the key have the same value, and some have one."""
     return not differing(data, [key], points.declared) and bool(data[key].notna().any())
 
 

@@ -89,7 +89,7 @@ def test_a_curve_that_falls_where_the_search_took_it_to_rise_is_said(searches):
 
 
 def test_a_search_under_way_is_set_beside_no_grid(searches):
-    """What a grid would need follows from where the search ends."""
+    """The networks that a grid would need follow from where the search ends."""
     out = io.StringIO()
     found = SimpleNamespace(number="7", bounds="5 to 9", is_reached=True)
     state = SimpleNamespace(state="searching", threshold=found, n_networks=21, equal_grid=987, goes_the_other_way=False)

@@ -1,4 +1,4 @@
-"""What all compiled functions share."""
+"""The timing of the compiler, which all compiled functions share."""
 
 import numba
 
