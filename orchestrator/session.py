@@ -115,6 +115,7 @@ def _trained(
 ) -> _Ended:
     """Train the missing cells."""
     with Lease(store) as lease, _runner(grid, options, lease, in_process) as (runner, machine):
+        feed.lease = lease.path
         queue = queue_of(grid, machine, costs.of(machine, runner.card_rates), options, feed)
         feed.enqueue(queue, plan.todo)
         queue.make_room(plan.searchers.later)

@@ -85,7 +85,7 @@ class PackQueue:
     ended: dict[int, str] = field(default_factory=dict)
     """Status of every cell that this sweep has finished."""
     dropped: set[int] = field(default_factory=set)
-    """Cells that the feed did not accept, because another sweep has trained them."""
+    """Cells that the feed did not accept, because another sweep has trained them, and did not add again."""
     counts: Counter[str] = field(default_factory=Counter)
     """Number of ended cells by status."""
     latest: deque[tuple[int, float]] = field(default_factory=lambda: deque(maxlen=LATEST))
@@ -109,6 +109,11 @@ class PackQueue:
         """
         for i in cells:
             self._put(i, rank, self._shape[i])
+
+    def turn(self) -> None:
+        """Let the pending cells start in the opposite order; those that another sweep is training still come last."""
+        lanes = sorted(reversed(self._lanes.items()), key=lambda item: item[0][0] == LATE)
+        self._lanes = {lane: dict.fromkeys(reversed(cells)) for lane, cells in lanes}
 
     def _put_back(self, cells: Iterable[int]) -> None:
         for i in cells:
@@ -225,7 +230,7 @@ class PackQueue:
                     return None
                 continue
             accepted = self.feed.accepted(self, cells)
-            self.dropped.update(set(cells) - set(accepted))
+            self.dropped.update(i for i in {*cells} - {*accepted} if i not in self._lanes.get(self._lane_of[i], ()))
             if accepted:
                 return self._start(accepted)
         return None

@@ -1,6 +1,6 @@
 """Measurements of networks at equilibrium [Rubin25], beside theory that is computed for exactly their sizes."""
 
-from collections.abc import Mapping
+from collections.abc import Hashable, Iterable, Mapping
 from typing import Any
 
 import numpy as np
@@ -8,8 +8,9 @@ import pandas as pd
 
 from analysis.claims.kinds.declared import kind
 from analysis.claims.kinds.measuring import by_point, exponent_of
-from analysis.claims.networks_used import Networks, networks
+from analysis.claims.networks_used import Networks, networks, note_seeds
 from analysis.claims.verdict import Measured, NotMeasured
+from analysis.data.keys import spoken
 from analysis.scaling.proportion import in_power, width_as
 from analysis.scaling.thresholds import threshold_table, thresholds
 from sweepkit.stats import FEWEST_OF_LAW, Interval, linear_fit, mean_interval
@@ -85,6 +86,46 @@ def threshold_beside_bound(
     interval = Interval(value, low, high, len(times), "least to greatest end of the intervals at each d", "thresholds")
     each = ", ".join(f"{t:.2f} at d = {d:g}" for t, d in zip(times["threshold"], table["d"], strict=True))
     return Measured(interval, f"ratio, P* over kappa t/(1 - {level:g}): {each}; {found.what}", found.again)
+
+
+@kind
+def threshold_spread(
+    results: str, level: float, of: Mapping[str, Any], unit: Mapping[str, float], prefer: Mapping[str, Any] | None = None
+) -> Measured | NotMeasured:
+    """Standard deviation over sizes of ln P*, the samples at which the alignment reaches `level`, in units of a product of powers
+    of the sizes, such as {context: 0.5, d: 1.5}. 0 means that the curves of all sizes cross the level at one place of that axis.
+
+    The thresholds' own errors enlarge it. Its interval is of resampled thresholds: they carry their errors twice, which is taken
+    from the lower end and left in the upper one, so that a spread below a bound is no luck.
+    """
+    found = networks(results, of, "alignment_f", ("P", *unit), prefer)
+    if found.frame.empty:
+        return NotMeasured(found.what)
+    curves = thresholds(by_point(found.frame), level, "P", declared=found.declared)
+    if missing := [_sizes(row, unit) for row in curves.to_dict("records") if not row["threshold"].is_reached]:
+        return NotMeasured(f"P* is not within the P measured at {'; '.join(missing)}; {found.what}")
+    if len(curves) < FEWEST_OF_LAW:
+        return NotMeasured(f"networks of fewer than {FEWEST_OF_LAW} sizes; {found.what}")
+    if not all(len(one.draws) for one in curves["threshold"]):
+        return NotMeasured(f"one seed at some P leaves no interval; {found.what}")
+    note_seeds(min(one.n_seeds for one in curves["threshold"]))
+    units = np.log(np.prod([curves[key].to_numpy(float) ** power for key, power in unit.items()], axis=0))
+    value = float(np.std(np.log([one.value for one in curves["threshold"]]) - units, ddof=1))
+    generator = np.random.default_rng(0)
+    with np.errstate(invalid="ignore", divide="ignore"):  # a threshold beyond the range has any spread
+        drawn = np.stack([np.log(generator.permutation(one.draws)) for one in curves["threshold"]], axis=1) - units
+        squares = np.nan_to_num(np.var(drawn, axis=1, ddof=1), nan=np.inf)
+    errors = float(np.mean([np.var(np.log(one.draws[(one.draws > 0) & np.isfinite(one.draws)])) for one in curves["threshold"]]))
+    low, high = np.quantile(squares, [0.025, 0.975], method="inverted_cdf")
+    ends = float(np.sqrt(max(0.0, low - 2 * errors))), float(np.sqrt(high))
+    interval = Interval(value, min(ends[0], value), ends[1], len(curves), "resampled", "thresholds")
+    each = ", ".join(f"{row['threshold'].value:.3g} at {_sizes(row, unit)}" for row in curves.to_dict("records"))
+    of_unit = " ".join(f"{spoken(key)}^{power:g}" for key, power in unit.items())
+    return Measured(interval, f"spread of ln P* in units of {of_unit}: P* {each}; {found.what}", found.again)
+
+
+def _sizes(row: Mapping[Hashable, Any], unit: Iterable[str]) -> str:
+    return ", ".join(f"{spoken(key)} = {row[key]:g}" for key in unit)
 
 
 @kind

@@ -118,10 +118,10 @@ class Lease:
                 return  # go on without a lease: others may repeat our cells, which is better than to stop
 
 
-def others_in_flight(store: Store, max_age_s: float = MAX_AGE_S) -> dict[str, str]:
-    """The cells that live drivers are training, each with a description of its driver."""
-    alive = [driver for driver in drivers(store.files, max_age_s) if driver.alive]
-    return {cell: driver.description for driver in alive for cell in driver.cell_ids}
+def others_in_flight(store: Store, max_age_s: float = MAX_AGE_S, own: str = "") -> dict[str, Driver]:
+    """The cells that live drivers are training, each with its driver; without those of the lease at the path `own`."""
+    alive = [driver for driver in drivers(store.files, max_age_s) if driver.alive and driver.path != own]
+    return {cell: driver for driver in alive for cell in driver.cell_ids}
 
 
 def forget_dead(store: Store) -> None:

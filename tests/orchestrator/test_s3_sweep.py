@@ -140,6 +140,7 @@ def test_a_bucket_that_fails_at_the_end_is_no_bad_input(small_grid, sweep_here, 
 def test_a_bucket_that_fails_when_another_sweep_is_looked_up_ends_this_one(small_grid, sweep_here, bucket, monkeypatch):
     from orchestrator.grid.load import load_grid
     from sweepkit.store.files import ResultsError
+    from sweepkit.store.leases import Driver
     from sweepkit.store.store import Store
 
     asked = []
@@ -153,7 +154,8 @@ def test_a_bucket_that_fails_when_another_sweep_is_looked_up_ends_this_one(small
 
     statuses = Store.statuses
     monkeypatch.setattr(Store, "statuses", once)
-    monkeypatch.setattr("orchestrator.running.feed.others_in_flight", lambda store: {planned[0].cell_id: "another"})
+    other = Driver("leases/other.json", "another", (planned[0].cell_id,), 0.0, alive=True)
+    monkeypatch.setattr("orchestrator.running.feed.others_in_flight", lambda store, own: dict.fromkeys(other.cell_ids, other))
     done = sweep_here(small_grid, "--debug")
     assert (done.returncode, "the sweep could not go on: http://store does not answer" in done.stderr) == (1, True), done.stderr
     held, distinct = counts(f"s3://{bucket}/of/small")

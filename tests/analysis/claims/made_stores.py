@@ -113,6 +113,8 @@ def _possible(claim: Claim) -> tuple[float, float]:
         return np.finfo(float).tiny, np.inf  # P* is no less than 1
     if claim.measure.get("farthest"):
         return 1.0, np.inf
+    if kind == "threshold_spread":
+        return 0.0, np.inf
     if kind == "threshold_exponent" and "minus" not in claim.measure:
         return -_steepest(claim), _steepest(claim)
     if kind == "markov_norms" or claim.measure.get("quantity") == "likeness":
@@ -433,6 +435,18 @@ def _threshold_beside_bound(claim: Claim, value: float) -> pd.DataFrame:
     return _with(claim, frame, lambda f: _curve(claim, f["P"], middle))
 
 
+def _threshold_spread(claim: Claim, value: float) -> pd.DataFrame:
+    """Thresholds in units that alternate by size between two values, as far apart as the spread asks for."""
+    frame, unit = networks(claim, "of"), claim.measure["unit"]
+    sizes = frame.groupby(list(unit), sort=True).ngroup()
+    scores = pd.Series([(-1.0) ** size for size in range(sizes.max() + 1)])
+    off = (scores - scores.mean()) / scores.std()
+    units = np.prod([frame[key].to_numpy(float) ** power for key, power in unit.items()], axis=0)
+    at_middle = np.exp(frame.assign(unit=units).groupby(list(unit))["P"].transform(lambda P: np.log(P).mean()) - np.log(units))
+    middle = units * np.exp(np.log(at_middle).mean() + value * sizes.map(off).to_numpy())
+    return _with(claim, frame, lambda f: _curve(claim, f["P"], middle))
+
+
 def _specialised_beside_bound(claim: Claim, value: float) -> pd.DataFrame:
     frame = networks(claim, "of").assign(alignment_f=0.7)
     sizes = frame.rename(columns={"alignment_f": "alignment"}).drop_duplicates(["width", "d"])
@@ -579,6 +593,7 @@ GENERATORS: dict[str, Callable[[Claim, float], pd.DataFrame]] = {
     "threshold_exponent": _threshold_exponent,
     "exponent_beside_bound": _exponent_beside_bound,
     "threshold_beside_bound": _threshold_beside_bound,
+    "threshold_spread": _threshold_spread,
     "specialised_beside_bound": _specialised_beside_bound,
     "layer_beside_energy": _layer_beside_energy,
     "magnitude_beside_one_neuron": _magnitude_beside_one_neuron,
@@ -611,7 +626,7 @@ def _with(claim: Claim, frame: pd.DataFrame, law: Callable[[pd.DataFrame], Any])
 
 
 def _metric(claim: Claim) -> str:
-    usual = "alignment_f" if claim.measure["kind"].endswith("_beside_bound") else "best_test_acc"
+    usual = "alignment_f" if claim.measure["kind"].endswith(("_beside_bound", "threshold_spread")) else "best_test_acc"
     return str(claim.measure.get("measure", usual))
 
 

@@ -21,7 +21,7 @@ def test_others_see_what_is_in_flight(store: Store) -> None:
         other.update(["a", "b"])
         mine.update(["c"])
         wait_for(lambda: set(others_in_flight(store)) == {"a", "b", "c"})
-        assert f"process {os.getpid()} on {socket.gethostname()}" in others_in_flight(store)["a"]
+        assert f"process {os.getpid()} on {socket.gethostname()}" in others_in_flight(store)["a"].description
         other.update([])
         wait_for(lambda: set(others_in_flight(store)) == {"c"})
     assert others_in_flight(store) == {}
