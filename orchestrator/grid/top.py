@@ -41,7 +41,14 @@ def parse_top(text: str, where: Item, report: Report) -> Item | None:
 
 
 def check_keys(top: Mapping[str, Item], report: Report) -> None:
-    """Report keys that no grid has."""
+    """Report keys that no grid has; those of a block that stands alone, where a list of blocks belongs, together."""
+    if "grids" not in top and "task" in top:
+        block = [key for key in top if key not in TOP_KEYS]
+        report.at(
+            replace(top[block[0]], line=top[block[0]].key_line),
+            f"{listed(map(show, block))}: keys of a block, which is an item of the list `grids`, as in `grids: [{{task: ...}}]`",
+        )
+        return
     for key in top:
         if key not in TOP_KEYS:
             said = f"; say {ELSEWHERE[key.lower()]}" if key.lower() in ELSEWHERE else ""

@@ -123,6 +123,7 @@ WHOLE_FILE = [
     ("a: b: c\n", 1, "not YAML"),
     ("x: *nowhere\n", 1, "undefined alias"),
     ("sweep: x\n", 1, "no `grids`"),
+    ("sweep: x\ntask: same_different\nL: 3\n", 2, "'task', 'L': keys of a block, which is an item of the list `grids`"),
     ("grids: 3\n", 1, "must be a list of blocks"),
     ("grids: []\n", 1, "must be a list of blocks"),
     ("grids:\n  L: 3\n", 2, "put `- ` before"),
