@@ -292,16 +292,16 @@ mount -t proc proc /proc
 mount --bind "$folder/passwd" /etc/passwd
 mount --bind "$folder/hosts" /etc/hosts
 mount -t tmpfs tmpfs /mnt
-mkdir {HOME} {SHARED} /mnt/host /mnt/packages
-mount --bind "{ROOT}/.venv" /mnt/packages
+mkdir {HOME} {SHARED} /mnt/host /mnt/checkout
+mount --bind "{ROOT}" /mnt/checkout
 mount --bind "$folder/home" {HOME}
 mount --bind "$folder" /mnt/host
 mount --bind "$shared" {SHARED}
 mount -t tmpfs -o size=2g tmpfs /tmp
 mount -t tmpfs -o size=2g tmpfs /dev/shm
 mount -t tmpfs tmpfs /run
-# A checkout below /tmp is hidden now; its packages are needed where they were installed.
-[ -d "{ROOT}/.venv" ] || {{ mkdir -p "{ROOT}/.venv" && mount --bind /mnt/packages "{ROOT}/.venv"; }}
+# A checkout below /tmp is hidden now; its packages are needed where they were installed, and so is the project, which is one.
+[ -d "{ROOT}" ] || {{ mkdir -p "{ROOT}" && mount --bind /mnt/checkout "{ROOT}"; }}
 mkdir /run/sshd
 chmod 1777 /tmp /dev/shm
 cd /
