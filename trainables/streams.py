@@ -6,9 +6,10 @@ any block can be drawn at any time. Numbers are drawn on the CPU and in one type
 
 import hashlib
 from functools import lru_cache
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
+from numpy.random.bit_generator import ISeedSequence
 
 from sweepkit.declarations.evaluations import PROBED
 from trainables.basics import Array
@@ -49,13 +50,14 @@ def _owner(cell: Cell, seed: int) -> str:
 def stream(owner: str, purpose: Purpose, block: int = 0) -> np.random.Generator:
     """Generator of one block of a stream. `block` counts blocks of BLOCK_STEPS steps for batches and order, epochs for the
     order of shuffled sets, and steps for tests, unless these are fixed; for batches of chains it counts trajectories."""
-    return np.random.Generator(np.random.Philox(key=_key(purpose, owner), counter=block << 128))
+    key, counter = _key(purpose, owner), np.array([0, 0, block, 0], dtype=np.uint64)
+    return np.random.Generator(np.random.Philox(key, counter=counter))  # type: ignore[arg-type]  # its stub forgets ISeedSequence
 
 
 def stream_key(owner: str, purpose: Purpose) -> tuple[np.uint64, np.uint64]:
     """The lower and the upper half of a stream's key, for compiled draws of many blocks."""
-    high, low = divmod(_key(purpose, owner), 2**64)
-    return np.uint64(low), np.uint64(high)
+    low, high = _key(purpose, owner).words
+    return low, high
 
 
 def initial_parameters(cell: Cell) -> dict[str, Array]:
@@ -101,6 +103,20 @@ def tests_of(owner: str, task: Task, symbols: Array, step: int, n: int) -> tuple
     return task.test_examples(stream_of_tests(owner, task, step), symbols, n)
 
 
+class _Key(ISeedSequence):
+    """A stream's key in place of a seed: given `key=...`, Philox asks the system for a seed too, which takes four times as long
+    as all else."""
+
+    def __init__(self, words: np.ndarray[Any, np.dtype[np.uint64]]) -> None:
+        self.words = words
+        """The lower and the upper half."""
+
+    def generate_state(self, n_words: int, dtype: Any = np.uint32) -> np.ndarray[Any, np.dtype[np.uint64]]:
+        assert (n_words, dtype) == (2, np.uint64)
+        return self.words
+
+
 @lru_cache(maxsize=1024)
-def _key(purpose: Purpose, owner: str) -> int:
-    return int.from_bytes(hashlib.sha256(f"{purpose}\n{owner}".encode()).digest()[:16], "little")
+def _key(purpose: Purpose, owner: str) -> _Key:
+    digest = hashlib.sha256(f"{purpose}\n{owner}".encode()).digest()[:16]
+    return _Key(np.frombuffer(digest, dtype="<u8").astype(np.uint64))
