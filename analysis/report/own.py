@@ -83,9 +83,9 @@ def own_results(results: str, progress: Progress, reasons: Sequence[Reason], com
     of_mains = main_measures(results, selection)
     mains = {name: named(points(results, of, name)) for name, of in of_mains.items()}
     found = mains[held[0]]
-    varied, fixed = _settings(results, selection, told_apart(found))
+    varied, fixed = _settings(results, selection, [key for of_main in mains.values() for key in told_apart(of_main)])
     charts = _charts(results, progress.sweep, found, held, dict([*of_mains.items()][1:]), compute, notes)
-    training = _training(results, selection, notes)
+    training = _training(results, selection, list(of_mains.values()), notes)
     thresholds = searched(results, selection)
     tables = [
         table(results, selection, of_main, [name, *(one for one in held if one != name)]) for name, of_main in mains.items()
@@ -162,21 +162,30 @@ def _drawn(results: str, asked: AskedChart, compute: Compute | None, notes: list
         return None
 
 
-def _picture(answer: Answer, sweep: str) -> Picture:
+def _picture(answer: Answer, sweep: str, of: str = "") -> Picture:
+    """A chart with its caption; `of` names the tasks of its networks, where others have a chart of this metric, too."""
     explored, measure, look = answer
-    name = f"{sweep}-{measure.name}-{look.x}"
-    return picture(answer.title, explored.chart, explored.frame, explored.caption, name, explored.sql)
+    name = "-".join(filter(None, [sweep, measure.name, look.x, of.replace(", ", "-")]))
+    title = f"{answer.title}, {of}" if of else answer.title
+    return picture(title, explored.chart, explored.frame, explored.caption, name, explored.sql)
 
 
-def _training(results: str, selection: Selection, notes: list[str]) -> list[Picture]:
-    """The main metric along training, and the loss."""
-    held = evaluated(results, selection)
-    if not held:
+def _tasks(where: Mapping[str, Any]) -> str:
+    return listed(map(str, where["task"])) if "task" in where else ""
+
+
+def _training(results: str, selection: Selection, parts: Sequence[Selection], notes: list[str]) -> list[Picture]:
+    """The main metric along training, and the loss, of all networks and of the `parts` that have other main metrics."""
+    if not evaluated(results, selection):
         notes.append("No training curve was saved: `save: [curves]` in a grid keeps them.")
         return []
-    asked = AskedChart(selection.sweep, x=STEP, suited=True)
-    drawn = [_drawn(results, replace(asked, y=name), None, notes) for name in main_and_loss(held)]
-    return [_picture(one, str(selection.sweep)) for one in drawn if one]
+    asked = [
+        AskedChart(selection.sweep, dict(part.where), x=STEP, y=name, suited=True)
+        for part in parts
+        for name in main_and_loss(evaluated(results, part))
+    ]
+    drawn = [(each, one) for each in asked if (one := _drawn(results, each, None, notes))]
+    return [_picture(one, str(selection.sweep), _tasks(each.where or {})) for each, one in drawn]
 
 
 def described_origins(trained: Sequence[dict[Hashable, Any]]) -> str:

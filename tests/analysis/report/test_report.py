@@ -191,8 +191,10 @@ def test_an_unknown_sweep_writes_nothing(two_sweeps, tmp_path):
 def test_a_sweep_of_two_tasks_has_a_chart_and_a_table_of_each(tmp_path):
     """The second task once had neither, and no word said so."""
     store = Store(str(tmp_path / "results"))
-    values = {"clusters": {}, "hermite": {"best_test_acc": None, "test_mse": 0.5}}
+    errors = {"best_test_acc": None, "curve_test_acc": None, "test_mse": 0.5, "curve_test_mse": [0.9, 0.6, 0.5]}
+    values = {"clusters": {}, "hermite": {**errors, "P": 64}}
     cells = [row(10 * i + j, task=task, L=2 + j, seed=0, **of) for i, (task, of) in enumerate(values.items()) for j in range(3)]
+    cells.append(row(99, task="hermite", L=2, seed=0, **errors, P=128))
     store.commit("two", cells)
     store.write_plan("two", [one["cell_id"] for one in cells], whole=True)
     done = CliRunner().invoke(app, ["--sweep", "two", "--results", store.results, "--out", str(tmp_path / "r.html"), "-q"])
@@ -200,7 +202,11 @@ def test_a_sweep_of_two_tasks_has_a_chart_and_a_table_of_each(tmp_path):
     page = (tmp_path / "r.html").read_text()
     for title in ("best test accuracy", "test mean squared error"):
         assert f"<h3>{title.capitalize()} against training symbols L</h3>" in page
-        assert f"<summary>Table: {title} of 3 configurations</summary>" in page
+    for title, n in (("best test accuracy", 3), ("test mean squared error", 4)):
+        assert f"<summary>Table: {title} of {n} configurations</summary>" in page
+    for title in ("Test accuracy along training", "Training loss along training", "Training loss along training, hermite"):
+        assert f">{title}</" in page
+    assert "training examples P" in page.split("<h3>")[0], "a parameter of one task is among those that vary"
 
 
 @pytest.mark.parametrize("value", [None, math.inf])
