@@ -22,6 +22,7 @@ STUDY = Study(
         "attention_quick",
         "nstar_cnn",
         "nstar_ridge_quick",
+        "mean_field_quick",
         "nstar_he3",
     ),  # fmt: skip,
     levels={"alignment_f": 0.1},  # where networks begin to learn: nstar_he3_quick searches for it and says why
@@ -39,6 +40,7 @@ STUDY = Study(
     evidence=(
         "nstar_he3_quick",
         "nstar_ridge_quick",
+        "mean_field_quick",
         "parity_quick",
         "layers_he3_quick",
         "nstar_cnn",
