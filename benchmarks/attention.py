@@ -5,6 +5,7 @@ Lazy heads are drawn from the prior at each size; the expansion in 1/Lc stands b
 
 import sys
 from math import hypot, log
+from statistics import stdev
 from typing import Any
 
 from rich.box import SIMPLE_HEAD
@@ -47,6 +48,11 @@ def main(results: str) -> None:
     console = Console(width=120)
     console.print(table)
     console.print(growth)
+    units = [0.5 * log(context) + 1.5 * log(d) for d, context in SIZES]
+    samples = {"lazy heads": [1 / lazy[size].value for size in SIZES], "measured": [levels[size]["threshold"] for size in SIZES]}
+    spreads = {name: stdev(log(P) - unit for P, unit in zip(of, units, strict=True)) for name, of in samples.items()}
+    told = ", ".join(f"{name} {spread:.2f}" for name, spread in spreads.items())
+    console.print(f"Spread of ln P* over these sizes in units of sqrt(Lc d^3): {told}")
 
 
 def _share(drawn: Drawn) -> float:

@@ -114,8 +114,8 @@ def _trained(
     grid: Grid, store: Store, plan: Plan, costs: Costs, feed: SweepFeed, options: Options, stage: Stage, in_process: bool
 ) -> _Ended:
     """Train the missing cells."""
-    with Lease(store) as lease, _runner(grid, options, lease, in_process) as (runner, machine):
-        feed.lease = lease.path
+    with Lease(store, sweep=grid.sweep) as lease, _runner(grid, options, lease, in_process) as (runner, machine):
+        feed.lease = lease
         queue = queue_of(grid, machine, costs.of(machine, runner.card_rates), options, feed)
         feed.enqueue(queue, plan.todo)
         queue.make_room(plan.searchers.later)

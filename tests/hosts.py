@@ -293,7 +293,7 @@ mount --bind "$folder/passwd" /etc/passwd
 mount --bind "$folder/hosts" /etc/hosts
 mount -t tmpfs tmpfs /mnt
 mkdir {HOME} {SHARED} /mnt/host /mnt/checkout
-mount --bind "{ROOT}" /mnt/checkout
+mount --rbind "{ROOT}" /mnt/checkout
 mount --bind "$folder/home" {HOME}
 mount --bind "$folder" /mnt/host
 mount --bind "$shared" {SHARED}
@@ -301,7 +301,7 @@ mount -t tmpfs -o size=2g tmpfs /tmp
 mount -t tmpfs -o size=2g tmpfs /dev/shm
 mount -t tmpfs tmpfs /run
 # A checkout below /tmp is hidden now; its packages are needed where they were installed, and so is the project, which is one.
-[ -d "{ROOT}" ] || {{ mkdir -p "{ROOT}" && mount --bind /mnt/checkout "{ROOT}"; }}
+[ -d "{ROOT}" ] || {{ mkdir -p "{ROOT}" && mount --rbind /mnt/checkout "{ROOT}"; }}
 mkdir /run/sshd
 chmod 1777 /tmp /dev/shm
 cd /

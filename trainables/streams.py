@@ -50,8 +50,7 @@ def _owner(cell: Cell, seed: int) -> str:
 def stream(owner: str, purpose: Purpose, block: int = 0) -> np.random.Generator:
     """Generator of one block of a stream. `block` counts blocks of BLOCK_STEPS steps for batches and order, epochs for the
     order of shuffled sets, and steps for tests, unless these are fixed; for batches of chains it counts trajectories."""
-    key, counter = _key(purpose, owner), np.array([0, 0, block, 0], dtype=np.uint64)
-    return np.random.Generator(np.random.Philox(key, counter=counter))  # type: ignore[arg-type]  # its stub forgets ISeedSequence
+    return _key(purpose, owner).generator(block)
 
 
 def stream_key(owner: str, purpose: Purpose) -> tuple[np.uint64, np.uint64]:
@@ -103,7 +102,7 @@ def tests_of(owner: str, task: Task, symbols: Array, step: int, n: int) -> tuple
     return task.test_examples(stream_of_tests(owner, task, step), symbols, n)
 
 
-class _Key(ISeedSequence):
+class Key(ISeedSequence):
     """A stream's key in place of a seed: given `key=...`, Philox asks the system for a seed too, which takes four times as long
     as all else."""
 
@@ -115,8 +114,13 @@ class _Key(ISeedSequence):
         assert (n_words, dtype) == (2, np.uint64)
         return self.words
 
+    def generator(self, block: int = 0) -> np.random.Generator:
+        """The generator of one block of the stream."""
+        counter = np.array([0, 0, block, 0], dtype=np.uint64)
+        return np.random.Generator(np.random.Philox(self, counter=counter))  # type: ignore[arg-type]  # a stub knows no protocol
+
 
 @lru_cache(maxsize=1024)
-def _key(purpose: Purpose, owner: str) -> _Key:
+def _key(purpose: Purpose, owner: str) -> Key:
     digest = hashlib.sha256(f"{purpose}\n{owner}".encode()).digest()[:16]
-    return _Key(np.frombuffer(digest, dtype="<u8").astype(np.uint64))
+    return Key(np.frombuffer(digest, dtype="<u8").astype(np.uint64))

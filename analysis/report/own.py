@@ -175,10 +175,14 @@ def _tasks(where: Mapping[str, Any]) -> str:
 
 
 def _training(results: str, selection: Selection, parts: Sequence[Selection], notes: list[str]) -> list[Picture]:
-    """The main metric along training, and the loss, of all networks and of the `parts` that have other main metrics."""
+    """The main metric along training, and the loss, of each of the `parts` that have main metrics of their own."""
     if not evaluated(results, selection):
         notes.append("No training curve was saved: `save: [curves]` in a grid keeps them.")
         return []
+    apart = {task for part in parts[1:] for task in dict(part.where).get("task", ())}
+    if apart:  # the first one holds all tasks
+        others = [task for task in axes(results, selection)["task"] if task not in apart]
+        parts = [selection.only({"task": others}), *parts[1:]]
     asked = [
         AskedChart(selection.sweep, dict(part.where), x=STEP, y=name, suited=True)
         for part in parts

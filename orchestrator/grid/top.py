@@ -42,15 +42,15 @@ def parse_top(text: str, where: Item, report: Report) -> Item | None:
 
 def check_keys(top: Mapping[str, Item], report: Report) -> None:
     """Report keys that no grid has; those of a block that stands alone, where a list of blocks belongs, together."""
+    block: list[str] = []
     if "grids" not in top and "task" in top:
-        block = [key for key in top if key not in TOP_KEYS]
+        block = [key for key in top if key == "task" or not (key in TOP_KEYS or nearest(key, TOP_KEYS))]
         report.at(
             replace(top[block[0]], line=top[block[0]].key_line),
             f"{listed(map(show, block))}: keys of a block, which is an item of the list `grids`, as in `grids: [{{task: ...}}]`",
         )
-        return
     for key in top:
-        if key not in TOP_KEYS:
+        if key not in TOP_KEYS and key not in block:
             said = f"; say {ELSEWHERE[key.lower()]}" if key.lower() in ELSEWHERE else ""
             hint = nearest(key, TOP_KEYS) or f"{said}; an axis goes into a block under `grids`, or under `defaults`;"
             report.at(replace(top[key], line=top[key].key_line), f"unknown key {show(key)}{hint} legal: {listed(TOP_KEYS)}")

@@ -19,7 +19,7 @@ from trainables.engines import ENGINES
 
 Order = Literal["seed-first", "grid", "shuffled"]
 LATE = 10**9
-"""Rank of cells that another sweep is training: they start last, in packs of their own."""
+"""Rank of cells that another sweep is training, or about to: they start last, in packs of their own."""
 DEVICES = ("cuda", "cpu")
 """The kinds of devices, those with the most work first."""
 SMALLEST_PACK_S = 4.0
@@ -49,7 +49,8 @@ class Feed(Protocol):
     """The sweep that fills a queue, as the queue sees it."""
 
     def accepted(self, queue: "PackQueue", cells: list[int]) -> list[int]:
-        """The cells among these that still want training. The queue asks just before a pack of them starts."""
+        """The cells among these that shall train now. The queue asks just before a pack of them starts. Of the others those are
+        dropped that the feed does not add again."""
 
     def refill(self, queue: "PackQueue") -> bool:
         """Add cells when nothing is pending; return whether any were added."""
@@ -85,7 +86,9 @@ class PackQueue:
     ended: dict[int, str] = field(default_factory=dict)
     """Status of every cell that this sweep has finished."""
     dropped: set[int] = field(default_factory=set)
-    """Cells that the feed did not accept, because another sweep has trained them, and did not add again."""
+    """Cells that the feed did not accept, because another sweep has trained them."""
+    turned: bool = False
+    """Whether cells start in the opposite order of the plan."""
     counts: Counter[str] = field(default_factory=Counter)
     """Number of ended cells by status."""
     latest: deque[tuple[int, float]] = field(default_factory=lambda: deque(maxlen=LATEST))
@@ -112,8 +115,16 @@ class PackQueue:
 
     def turn(self) -> None:
         """Let the pending cells start in the opposite order; those that another sweep is training still come last."""
-        lanes = sorted(reversed(self._lanes.items()), key=lambda item: item[0][0] == LATE)
-        self._lanes = {lane: dict.fromkeys(reversed(cells)) for lane, cells in lanes}
+        self.turned = True
+        lanes = list(self._lanes.items())
+        last = max((rank for (rank, _), _ in lanes if rank < LATE), default=0)
+        self._lanes, self._ranks = {}, {}
+        self._pending.clear()
+        for of_late in (False, True):
+            for (rank, shape), cells in reversed(lanes):
+                if (rank == LATE) == of_late:
+                    for i in reversed(cells):
+                        self._put(i, rank if of_late else last - rank, shape)
 
     def _put_back(self, cells: Iterable[int]) -> None:
         for i in cells:
@@ -232,7 +243,7 @@ class PackQueue:
             accepted = self.feed.accepted(self, cells)
             self.dropped.update(i for i in {*cells} - {*accepted} if i not in self._lanes.get(self._lane_of[i], ()))
             if accepted:
-                return self._start(accepted)
+                return self._start(sorted(accepted) if self.turned else accepted)  # Ray's runner writes ranges of them
         return None
 
     def _next_split(self, devices: Collection[str]) -> list[int]:

@@ -1,4 +1,4 @@
-"""The feed of a sweep's queue: missing cells, cells that searches want next, and a last look at what other sweeps trained."""
+"""The feed of a sweep's queue: missing cells, cells that searches want next, and what other sweeps train and have trained."""
 
 import time
 from collections import Counter
@@ -7,24 +7,26 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from orchestrator.grid.load import Grid
-from orchestrator.plan.missing import enqueue, ordered
+from orchestrator.plan.missing import enqueue, missing_cells, ordered
 from orchestrator.plan.packing import LATE, Order, PackQueue
 from orchestrator.search.searchers import Searchers
 from sweepkit.store.files import ResultsError
-from sweepkit.store.leases import Driver, others_in_flight
+from sweepkit.store.leases import Driver, Lease, others_in_flight
 from sweepkit.store.store import Store
 from sweepkit.store.views import Statuses
 
 LOOK_EVERY_S = 0.5
 """Least seconds between two looks at what other sweeps train: packs may start by the dozen per second."""
+LOOKING = 0.05
+"""Largest share of a sweep's time that these looks may take: a bucket or a store of a million networks takes long to read."""
 
 
 @dataclass
 class SweepFeed:
-    """Queues a sweep's cells. Cells that another sweep is training come last, and are looked up once more before they start.
+    """Queues a sweep's cells. Cells that another sweep is training come last, and each pack is looked up before it starts.
 
-    Two sweeps of the same cells meet in the middle: one of them, by the names of their leases, goes on from the end of its queue
-    once it sees the other, and each looks up what the other has stored meanwhile.
+    Of two runs of one sweep the one that began later goes on from the end of the queue once it sees the other, so that they meet
+    in the middle. What both begin within a second, and the last cells, which nobody waits for, are trained twice and count once.
     """
 
     grid: Grid
@@ -36,57 +38,81 @@ class SweepFeed:
     whole: bool
     """Whether the grid is the whole file, without overrides."""
     say: Callable[[str], None]
-    lease: str = ""
-    """The path of the sweep's own lease."""
+    lease: Lease | None = None
+    """The sweep's own lease, once it has one: it is not another sweep."""
     _late: set[int] = field(default_factory=set)
     _elsewhere: dict[str, Driver] = field(default_factory=dict)
-    _looked_at: float = 0.0
-    _shares: bool = False
-    """Whether another sweep was seen to train cells of this grid."""
     _now: Statuses | None = None
-    """The contents of the store at the last look at what another sweep has stored."""
+    """The contents of the store at the last look, if that found cells of this grid elsewhere."""
+    _next_look: float = 0.0
+    _met: set[str] = field(default_factory=set)
+    """Leases of sweeps that were told of."""
 
     def enqueue(self, queue: PackQueue, cells: Sequence[int]) -> None:
         """Add ordered cells to the queue. ResultsError if the store cannot be read."""
-        self._elsewhere, self._looked_at = others_in_flight(self.store, own=self.lease), time.monotonic()
-        late = [i for i in cells if self._id(i) in self._elsewhere]
+        self._look()
+        late = {i for i in cells if self._id(i) in self._elsewhere}
         if late:
             who = ", ".join(Counter(self._elsewhere[self._id(i)].description for i in late))
             self.say(f"{len(late)} cells are in flight in another sweep ({who}): they come last, if still missing then")
-        self._shares |= bool(late)
-        self._late.update(late)
+        self._met |= {driver.path for driver in self._elsewhere.values()}
+        self._late |= late
         enqueue(queue, cells, self.order, late)
+        if not queue.turned and self._comes_later():
+            queue.turn()
 
     def accepted(self, queue: PackQueue, cells: list[int]) -> list[int]:
-        turns = False
-        try:
-            is_due = time.monotonic() >= self._looked_at + LOOK_EVERY_S
-            if is_due:
-                turns = self._look(queue)
-            if (is_due and self._shares) or not self._late.isdisjoint(cells):
-                self._now = self.store.statuses()
-        except ResultsError as error:
-            queue.stop(str(error))
-            return []
-        wanted = [i for i in cells if self._now is None or self._now.get(self._id(i)) == self.before.get(self._id(i))]
-        later = [i for i in wanted if i not in self._late and (turns or self._id(i) in self._elsewhere)]
-        self._late.update(later)
-        queue.add(later, LATE)
+        if time.monotonic() >= self._next_look:
+            try:
+                self._look()
+            except ResultsError as error:
+                queue.stop(str(error))
+                return []
+            self._tell()
+        wanted = self._still_wanted(cells)
+        turns = not queue.turned and self._comes_later()
+        later = {i for i in wanted if i not in self._late and (turns or self._id(i) in self._elsewhere)}
+        self._late |= later
+        queue.add([i for i in wanted if i in later], LATE)
+        if turns:
+            queue.turn()
         return [i for i in wanted if i not in later]
 
-    def _look(self, queue: PackQueue) -> bool:
-        """Look at what other sweeps train. True if the queue turns, as one is met for the first time: the other one starts the
-        cells that were about to start, too."""
-        self._elsewhere, self._looked_at = others_in_flight(self.store, own=self.lease), time.monotonic()
-        met = [driver for cell, driver in self._elsewhere.items() if cell in self._ids]
-        if self._shares or not met:
+    def _look(self) -> None:
+        """Look at what other sweeps train, and at the store if some of it is of this grid. ResultsError if it cannot be read."""
+        began = time.monotonic()
+        try:
+            found = others_in_flight(self.store, own=self.lease.path if self.lease else "")
+        except ResultsError:  # a courtesy: a sweep alone needs no look, and commits tell what is wrong with the store
+            found = {}
+        self._elsewhere = {cell: driver for cell, driver in found.items() if cell in self._ids}
+        if self._elsewhere or self._late:
+            self._now = self.store.statuses()
+        ended = time.monotonic()
+        self._next_look = ended + max(LOOK_EVERY_S, (ended - began) / LOOKING)
+
+    def _tell(self) -> None:
+        """Say which other sweeps train cells of this one, each once."""
+        new = {driver.path: driver.description for driver in self._elsewhere.values() if driver.path not in self._met}
+        for who in new.values():
+            self.say(f"another sweep ({who}) trains cells of this one: each leaves the other what it has begun")
+        self._met |= new.keys()
+
+    def _comes_later(self) -> bool:
+        """True if another run of this sweep, which began before it, trains cells of it now."""
+        if self.lease is None:
             return False
-        self._shares = True
-        who = ", ".join(dict.fromkeys(driver.description for driver in met))
-        self.say(f"another sweep ({who}) trains cells of this one: each leaves the other what it has begun")
-        if turns := self.lease > min(driver.path for driver in met):
-            queue.turn()
-        return turns
+        own = self.lease.began, self.lease.path
+        return any(driver.sweep == self.grid.sweep and (driver.began, driver.path) < own for driver in self._elsewhere.values())
+
+    def _still_wanted(self, cells: list[int]) -> list[int]:
+        """The cells that no other sweep has stored since this one began, with all that this grid saves of them."""
+        if self._now is None:
+            return cells
+        now = self._now
+        changed = [i for i in cells if now.get(self._id(i)) != self.before.get(self._id(i))]
+        stored = {*changed} - {*missing_cells(self.grid.cells, now, changed)}
+        return [i for i in cells if i not in stored]
 
     @cached_property
     def _ids(self) -> set[str]:

@@ -1,6 +1,6 @@
 """Measurements of networks at equilibrium [Rubin25], beside theory that is computed for exactly their sizes."""
 
-from collections.abc import Hashable, Iterable, Mapping
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -20,6 +20,8 @@ from .overlaps import by_chance
 from .theory.large_deviation import Size, as_scaling, slope
 from .theory.parity import specialised
 from .theory.three_layers import gp_sp, sp_mag
+
+Floats = np.ndarray[Any, np.dtype[np.float64]]
 
 
 @kind
@@ -95,8 +97,7 @@ def threshold_spread(
     """Standard deviation over sizes of ln P*, the samples at which the alignment reaches `level`, in units of a product of powers
     of the sizes, such as {context: 0.5, d: 1.5}. 0 means that the curves of all sizes cross the level at one place of that axis.
 
-    The thresholds' own errors enlarge it. Its interval is of resampled thresholds: they carry their errors twice, which is taken
-    from the lower end and left in the upper one, so that a spread below a bound is no luck.
+    The thresholds' own errors enlarge it; its interval is one of the spread of the true thresholds (`spread_interval`).
     """
     found = networks(results, of, "alignment_f", ("P", *unit), prefer)
     if found.frame.empty:
@@ -110,18 +111,25 @@ def threshold_spread(
         return NotMeasured(f"one seed at some P leaves no interval; {found.what}")
     note_seeds(min(one.n_seeds for one in curves["threshold"]))
     units = np.log(np.prod([curves[key].to_numpy(float) ** power for key, power in unit.items()], axis=0))
-    value = float(np.std(np.log([one.value for one in curves["threshold"]]) - units, ddof=1))
-    generator = np.random.default_rng(0)
     with np.errstate(invalid="ignore", divide="ignore"):  # a threshold beyond the range has any spread
-        drawn = np.stack([np.log(generator.permutation(one.draws)) for one in curves["threshold"]], axis=1) - units
-        squares = np.nan_to_num(np.var(drawn, axis=1, ddof=1), nan=np.inf)
-    errors = float(np.mean([np.var(np.log(one.draws[(one.draws > 0) & np.isfinite(one.draws)])) for one in curves["threshold"]]))
-    low, high = np.quantile(squares, [0.025, 0.975], method="inverted_cdf")
-    ends = float(np.sqrt(max(0.0, low - 2 * errors))), float(np.sqrt(high))
-    interval = Interval(value, min(ends[0], value), ends[1], len(curves), "resampled", "thresholds")
+        drawn = [np.log(one.draws) for one in curves["threshold"]]
+    value, low, high = spread_interval(np.log([one.value for one in curves["threshold"]]) - units, drawn, units)
+    interval = Interval(value, low, high, len(curves), "resampled", "thresholds")
     each = ", ".join(f"{row['threshold'].value:.3g} at {_sizes(row, unit)}" for row in curves.to_dict("records"))
     of_unit = " ".join(f"{spoken(key)}^{power:g}" for key, power in unit.items())
     return Measured(interval, f"spread of ln P* in units of {of_unit}: P* {each}; {found.what}", found.again)
+
+
+def spread_interval(logs: Floats, drawn: Sequence[Floats], units: Floats) -> tuple[float, float, float]:
+    """The standard deviation of logs (S,), in these units, and a 95% interval of that of the true logs. `drawn`: resampled logs
+    of each, without the unit. They carry the errors twice: twice their variance is taken from both ends."""
+    generator = np.random.default_rng(0)  # draws of all sizes come from one seed
+    with np.errstate(invalid="ignore"):
+        squares = np.var(np.stack([generator.permutation(one) for one in drawn], axis=1) - units, axis=1, ddof=1)
+    errors = float(np.mean([np.var(one[np.isfinite(one)]) for one in drawn]))
+    value = float(np.std(logs, ddof=1))
+    low, high = np.quantile(np.nan_to_num(squares, nan=np.inf), [0.025, 0.975], method="inverted_cdf") - 2 * errors
+    return value, min(value, float(np.sqrt(max(0.0, low)))), max(value, float(np.sqrt(max(0.0, high))))
 
 
 def _sizes(row: Mapping[Hashable, Any], unit: Iterable[str]) -> str:

@@ -38,6 +38,10 @@ class Driver(NamedTuple):
     alive: bool
     scratch: str = ""
     """The directory that holds the checkpoints of what it trains; empty if it keeps none."""
+    sweep: str = ""
+    """The name of the sweep that it runs."""
+    began: float = 0.0
+    """When it began, in seconds since 1970."""
 
 
 class Lease:
@@ -47,7 +51,7 @@ class Lease:
     about UPDATE_EVERY_S. Otherwise each change is written at once.
     """
 
-    def __init__(self, store: Store, driver_id: str | None = None) -> None:
+    def __init__(self, store: Store, driver_id: str | None = None, sweep: str = "") -> None:
         self.driver_id = driver_id or f"{socket.gethostname()}-{os.getpid()}-{uuid.uuid4().hex[:8]}"
         self._files = store.files
         self._path = f"{LEASES}/{self.driver_id}.json"
@@ -56,8 +60,11 @@ class Lease:
         self._news: deque[Iterable[str]] = deque(maxlen=1)
         self._wake = threading.Event()
         self._writer: threading.Thread | None = None
-        started = datetime.now(UTC).isoformat(timespec="seconds")
+        self.began = time.time()
+        """When this driver began, in seconds since 1970: of two that train the same cells the later one has more."""
+        started = datetime.fromtimestamp(self.began, UTC).isoformat(timespec="seconds")
         self._facts: dict[str, Any] = {"host": socket.gethostname(), "pid": os.getpid(), "started": started, "cell_ids": []}
+        self._facts |= {"sweep": sweep, "began": self.began}
         self._write()
 
     @property
@@ -120,7 +127,7 @@ class Lease:
 
 def others_in_flight(store: Store, max_age_s: float = MAX_AGE_S, own: str = "") -> dict[str, Driver]:
     """The cells that live drivers are training, each with its driver; without those of the lease at the path `own`."""
-    alive = [driver for driver in drivers(store.files, max_age_s) if driver.alive and driver.path != own]
+    alive = [driver for driver in drivers(store.files, max_age_s, but=own) if driver.alive]
     return {cell: driver for driver in alive for cell in driver.cell_ids}
 
 
@@ -132,20 +139,25 @@ def forget_dead(store: Store) -> None:
                 store.files.delete(driver.path)
 
 
-def drivers(files: Files, max_age_s: float = MAX_AGE_S) -> list[Driver]:
-    """All leases that can be read. A driver is dead if it was silent for too long or if its process on this host is gone."""
+def drivers(files: Files, max_age_s: float = MAX_AGE_S, but: str = "") -> list[Driver]:
+    """All leases that can be read, without that at the path `but`. A driver is dead if it was silent for too long or if its
+    process on this host is gone."""
     found = []
     for entry in files.entries(LEASES):
+        if entry.path == but:
+            continue
         try:
             facts = json.loads(files.read(entry.path))
             host, pid, started = str(facts["host"]), int(facts["pid"]), str(facts["started"])
-            cells, scratch = tuple(str(cell) for cell in facts["cell_ids"]), str(facts.get("scratch", ""))
+            cells = tuple(str(cell) for cell in facts["cell_ids"])
+            scratch, sweep = (str(facts.get(name, "")) for name in ("scratch", "sweep"))
+            began = float(facts.get("began", 0.0))
         except (FileNotFoundError, Unreadable, ValueError, KeyError, TypeError, RecursionError):
             continue  # gone meanwhile, out of reach, or not a lease: `check` reports the latter two
         gone = host == socket.gethostname() and not is_running(pid)
         who = f"process {pid} on {host} since {started}"
         alive = not gone and age_s(files, entry) <= max_age_s
-        found.append(Driver(entry.path, who, cells, age_s(files, entry), alive, scratch))
+        found.append(Driver(entry.path, who, cells, age_s(files, entry), alive, scratch, sweep, began))
     return found
 
 

@@ -416,7 +416,7 @@ def test_claims_come_as_they_are_checked(opened, filled, monkeypatch, claims_che
     from analysis.claims import background_check
     from analysis.claims.check import load_claims
 
-    few = [c for c in load_claims() if c.id in ("eq3-best-L4", "lazy-exponent-at-most-2", "attention-collapse")]
+    few = [c for c in load_claims() if c.id in ("eq3-best-L4", "lazy-exponent-at-most-2", "attention-expansion")]
     monkeypatch.setattr(background_check, "load_claims", lambda: few)
     from app.screens import claims
 
@@ -436,8 +436,8 @@ def test_claims_come_as_they_are_checked(opened, filled, monkeypatch, claims_che
     assert "within 0.03 of Eq. 3" not in html(page) and "lazy-exponent-at-most-2" in html(page)
     one = opened("claims", filled, {"claim": "eq3-best-L4"})
     assert "✗ contradicted" in one.subheader[0].value and "Measured: <b>" in html(one)
-    unmeasured = opened("claims", filled, {"claim": "attention-collapse"})
-    assert "not measured" in unmeasured.subheader[0].value and "which no kind of measurement reads off" in html(unmeasured)
+    unmeasured = opened("claims", filled, {"claim": "attention-expansion"})
+    assert "not measured" in unmeasured.subheader[0].value and "A calculation without training" in html(unmeasured)
     assert "Expected" not in html(unmeasured) and not unmeasured.code  # no command would decide it
     assert "No statement is named `nonsense`" in opened("claims", filled, {"claim": "nonsense"}).warning[0].value
     claims._following.clear()

@@ -148,13 +148,15 @@ def test_a_bucket_that_fails_when_another_sweep_is_looked_up_ends_this_one(small
 
     def once(store: Store) -> object:
         asked.append(store)
-        if len(asked) == 2:
+        if len(asked) == 3:  # planned, queued, and then
             raise ResultsError("http://store does not answer")
         return statuses(store)
 
     statuses = Store.statuses
     monkeypatch.setattr(Store, "statuses", once)
     other = Driver("leases/other.json", "another", (planned[0].cell_id,), 0.0, alive=True)
+    monkeypatch.setattr("orchestrator.running.feed.LOOK_EVERY_S", 0.0)
+    monkeypatch.setattr("orchestrator.running.feed.LOOKING", float("inf"))
     monkeypatch.setattr("orchestrator.running.feed.others_in_flight", lambda store, own: dict.fromkeys(other.cell_ids, other))
     done = sweep_here(small_grid, "--debug")
     assert (done.returncode, "the sweep could not go on: http://store does not answer" in done.stderr) == (1, True), done.stderr

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from trainables.streams import Key
 from trainables.tasks.base import Array
 
 SHOWN = 6
@@ -17,7 +18,7 @@ SHOWN = 6
 
 def fresh_generator(k: int = 0) -> np.random.Generator:
     """A new generator of the kind that training uses, with stream k."""
-    return np.random.Generator(np.random.Philox(key=k))
+    return Key(np.array([k, 0], dtype=np.uint64)).generator()
 
 
 @contextmanager

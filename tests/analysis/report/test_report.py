@@ -204,8 +204,9 @@ def test_a_sweep_of_two_tasks_has_a_chart_and_a_table_of_each(tmp_path):
         assert f"<h3>{title.capitalize()} against training symbols L</h3>" in page
     for title, n in (("best test accuracy", 3), ("test mean squared error", 4)):
         assert f"<summary>Table: {title} of {n} configurations</summary>" in page
-    for title in ("Test accuracy along training", "Training loss along training", "Training loss along training, hermite"):
-        assert f">{title}</" in page
+    of = {"clusters": ("Test accuracy", "Training loss"), "hermite": ("Test mean squared error", "Training loss")}
+    for title in (f"{name} along training, {task}" for task, names in of.items() for name in names):
+        assert page.count(f">{title}</") == 1, title
     assert "training examples P" in page.split("<h3>")[0], "a parameter of one task is among those that vary"
 
 

@@ -17,7 +17,7 @@ PASSES = 3
 """Passes over the products of an example: one forward, one backward to the parameters, one backward to the layer before."""
 
 SMOOTH, OF_SMOOTH = frozenset({"tanh", "erf"}), 2.5
-"""Activations that take longer than ReLU, and how many times."""
+"""Activations of which PyTorch's take longer than its ReLU, and how many times: measured at batches of 64 and 1000."""
 
 COPIES_IF_EACH_ANSWERS = 2
 """Copies of the activations that a step holds where each token is answered: on a CPU 2 for strings of 256 tokens, 1.3 of 1024."""
@@ -25,7 +25,7 @@ COPIES_IF_EACH_ANSWERS = 2
 
 class Stacked(DescentEngine):
     """Any network given by `init` and `apply`. A pack shares a step's calls: `call` is a network's share in a pack of usual
-    size, and `parameter` a parameter's gradient and step, whatever the batch."""
+    size, and `parameter`, on processors, a parameter's gradient and step, whatever the batch."""
 
     name: ClassVar[str] = "stacked"
     needs: ClassVar[str] = "networks that learn by gradient descent"
@@ -36,8 +36,7 @@ class Stacked(DescentEngine):
         # On an Intel Xeon (Ice Lake, 2.8 GHz), from perceptrons in packs of 24; the first packs of another machine correct it.
         "cpu": {"call": 4e-5, "product": 2e-11, "neuron": 1.5e-9, "parameter": 1.6e-9, "number": 1.5e-9, "evaluation": 5e-4},
         # On an NVIDIA H200, from packs of 64 perceptrons; alone some 60 small kernels a step from a CUDA graph.
-        # What a parameter takes was not measured apart there: `product` has its share.
-        "cuda": {"call": 1e-6, "product": 5e-14, "neuron": 2e-11, "parameter": 0.0, "number": 2.5e-9, "evaluation": 6e-5},
+        "cuda": {"call": 1e-6, "product": 5e-14, "neuron": 2e-11, "number": 2.5e-9, "evaluation": 6e-5},
         ALONE: {"call": 7.4e-5, "product": 7e-14, "neuron": 1e-10, "number": 2.5e-9},
     }
 
@@ -59,20 +58,24 @@ class Stacked(DescentEngine):
         n = cell.batch * cell.updates
         drawn = 0.0 if cell.task.n_train is not None else n * cell.task.input_dim / group
         passes = PASSES + cell.network.is_centred
-        return {
+        found = {
             "call": float(cell.updates),
             "product": passes * n * cell.network.n_products(cell),
-            "neuron": n * cell.network.n_activations(cell) * _of_neuron(cell),
-            "parameter": float(cell.updates * cell.network.n_parameters(cell)),
+            "neuron": n * cell.network.n_activations(cell),
             "number": drawn,
         }
+        if device == "cpu":
+            is_smooth = getattr(cell.network, "activation", "") in SMOOTH
+            found["neuron"] *= OF_SMOOTH if is_smooth else 1.0
+            found["parameter"] = float(cell.updates * cell.network.n_parameters(cell))
+        return found
 
     def evaluation_amounts(self, cell: Cell, group: float = 1.0) -> Amounts:
         n, more = cell.test_size, _n_probed(cell)
         return {
             "evaluation": 1.0,
             "product": ((1 + cell.network.is_centred) * n + more) * cell.network.n_products(cell),
-            "neuron": (n + more) * cell.network.n_activations(cell) * _of_neuron(cell),
+            "neuron": (n + more) * cell.network.n_activations(cell),
             "number": n * cell.task.input_dim / group,
         }
 
@@ -127,10 +130,6 @@ class Stacked(DescentEngine):
             [few] * 8,
             [smooth] * 8,
         ]
-
-
-def _of_neuron(cell: Cell) -> float:
-    return OF_SMOOTH if getattr(cell.network, "activation", "") in SMOOTH else 1.0
 
 
 def _n_probed(cell: Cell) -> int:
