@@ -102,7 +102,7 @@ def test_small_batches_cost_their_parameters(training):
 
 
 def test_on_cards_parameters_are_part_of_products():
-    cell = cell_of(SameDifferent(L=16, d=64), network="mlp", seed=0)
+    cell = cell_of(SameDifferent(L=16, d=64), network="mlp", width=64, seed=0)
     assert "parameter" not in ENGINES["stacked"].step_amounts(cell, device="cuda")
 
 
