@@ -30,14 +30,19 @@ WINDOW_S = 0.08
 _STATUS = Path("/proc/self/status")
 
 
-def seconds_of(run: Callable[[], object], rounds: int = 3, window_s: float | None = None) -> float:
+def seconds_of(
+    run: Callable[[], object],
+    rounds: int = 3,
+    window_s: float | None = None,
+    clock: Callable[[], float] = time.perf_counter,
+) -> float:
     """Seconds of a run: the shortest mean over some windows, as other work on the machine only ever adds time."""
     window_s = window_s or WINDOW_S
     run()
     best = float("inf")
     for _ in range(rounds):
-        n, started = 0, time.perf_counter()
-        while (elapsed := time.perf_counter() - started) < window_s:
+        n, started = 0, clock()
+        while (elapsed := clock() - started) < window_s:
             run()
             n += 1
         best = min(best, elapsed / n)
@@ -54,8 +59,9 @@ def fit(measured: list[tuple[Amounts, float]]) -> dict[str, float]:
 
 
 def rates_of(engine: Engine) -> dict[str, float]:
-    """Rates of one engine on one core."""
-    return fit([(timed.amounts, seconds_of(timed.work, timed.rounds) / timed.n) for timed in engine.calibration()])
+    """Rates of one engine on one core, in seconds of that core: those for which other work has it are no part of them."""
+    times = ((timed, seconds_of(timed.work, timed.rounds, clock=time.process_time)) for timed in engine.calibration())
+    return fit([(timed.amounts, seconds / timed.n) for timed, seconds in times])
 
 
 def card_rates(device: str = "cuda") -> dict[str, dict[str, float]]:
@@ -98,11 +104,10 @@ def main() -> None:
         return print(json.dumps(card_rates()))
     seconds = Rates().seconds | {f"{engine.name} cpu": rates_of(engine) for engine in ENGINES.values()}
     # Timed in a process of its own, now that every kernel is compiled: workers will find them compiled, too.
-    started = time.perf_counter()
-    done = subprocess.run(
-        [sys.executable, "-m", "orchestrator.cost.measure", "--ready"], check=True, capture_output=True, text=True
-    )
-    start_s = RAY_S + time.perf_counter() - started
+    command = [sys.executable, "-m", "orchestrator.cost.measure", "--ready"]
+    done = subprocess.run(command, check=True, capture_output=True, text=True)
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    start_s = RAY_S + used.ru_utime + used.ru_stime
     print(json.dumps(asdict(Rates(seconds, start_s, int(done.stdout.splitlines()[-1]) + RAY_BYTES))))
 
 
