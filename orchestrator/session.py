@@ -28,7 +28,7 @@ from orchestrator.running.summary import report
 from orchestrator.running.worker import Provenance, row_bytes
 from sweepkit.console.exit_codes import INTERRUPTED
 from sweepkit.console.terminal import complain, err
-from sweepkit.console.words import listed
+from sweepkit.console.words import counted, listed
 from sweepkit.store.files import ResultsError
 from sweepkit.store.leases import Lease, forget_dead
 from sweepkit.store.store import Store
@@ -131,6 +131,8 @@ def _trained(
             job = Sweep(grid, queue, store, lease, provenance, options.fail_fast, plan.searchers.later, progress)
             with orchestrator.running.interrupts.draining(job, stage.at_once):
                 runner.run(job)
+        if queue.dropped:
+            options.tell(f"{counted(len(queue.dropped), 'network')} of these were trained by another sweep meanwhile")
         # Asked now, the process answers while Ray closes. With searches it is asked later, once the plan records their cells.
         early = not (queue.fatal or plan.searchers)
         beside = BesideTheory.ask(grid.sweep, store.results, grid.cells) if early else None

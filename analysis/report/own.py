@@ -32,6 +32,8 @@ MOST_OWN = 3
 """Most charts of metrics on request: those of a user's own, then those of richness."""
 FEWEST_OF_CHART = 3
 """Least number of values of a further parameter that gets a chart of its own."""
+MOST_TASKS = 6
+"""Most tasks of a sweep with charts of their own."""
 MOST_CHARTS = 3
 """Most charts of the main metric."""
 SIZE = {"width": 400, "height": 260}
@@ -84,13 +86,38 @@ def own_results(results: str, progress: Progress, reasons: Sequence[Reason], com
     mains = {name: named(points(results, of, name)) for name, of in of_mains.items()}
     found = mains[held[0]]
     varied, fixed = _settings(results, selection, [key for of_main in mains.values() for key in told_apart(of_main)])
-    charts = _charts(results, progress.sweep, found, held, dict([*of_mains.items()][1:]), compute, notes)
-    training = _training(results, selection, list(of_mains.values()), notes)
+    parts = _parts(results, of_mains, notes)
+    charts = _charts(results, progress.sweep, found, held, parts, compute, notes)
+    training = _training(results, selection, parts, notes)
     thresholds = searched(results, selection)
     tables = [
         table(results, selection, of_main, [name, *(one for one in held if one != name)]) for name, of_main in mains.items()
     ]
     return OwnResults(progress, varied, fixed, trained, charts, training, tables, failures, thresholds, notes)
+
+
+class Part(NamedTuple):
+    """Networks of a task that are judged by one metric."""
+
+    metric: str
+    selection: Selection
+    task: str
+    """Its task, where the sweep has several."""
+
+
+def _parts(results: str, of_mains: Mapping[str, Selection], notes: list[str]) -> list[Part]:
+    """Each task with the metric by which it is judged. A chart is of one task: others have other parameters."""
+    found: list[Part] = []
+    for metric, of in of_mains.items():
+        taken = {part.task for part in found}
+        tasks = [str(task) for task in axes(results, of).get("task", []) if task not in taken]
+        with_value = [task for task in tasks if metric in measures_of(results, of.only({"task": [task]}))]
+        found += [Part(metric, of.only({"task": [task]}), task) for task in with_value]
+    if len(found) < 2:
+        return [Part(metric, of, "") for metric, of in of_mains.items()]
+    if left := [part.task for part in found[MOST_TASKS:]]:
+        notes.append(f"Charts are of {MOST_TASKS} tasks; further ones: {listed(left)}.")
+    return found[:MOST_TASKS]
 
 
 def _settings(results: str, selection: Selection, differ: Sequence[str] | None) -> tuple[list[tuple[str, str, str]], str]:
@@ -125,22 +152,22 @@ def _charts(
     sweep: str,
     found: Points,
     held: Sequence[str],
-    further: Mapping[str, Selection],
+    parts: Sequence[Part],
     compute: Compute,
     notes: list[str],
 ) -> list[Picture]:
-    """The main metric over the main axes, as are the `further` main ones, of other tasks; then metrics on request, and the main
-    metric over further parameters that vary."""
+    """The main metric of each part over its main axes; then metrics on request, and the main metric over further parameters that
+    vary."""
     known = measures(results)
-    first = _drawn(results, AskedChart(sweep, suited=True), compute, notes)
-    if first is None:
+    # Of one task the chart chooses the metric, too: it takes another one where no number varies among networks with the first.
+    chosen = [part.metric if part.task or k else None for k, part in enumerate(parts)]
+    asked = [AskedChart(sweep, dict(part.selection.where), y=y, suited=True) for part, y in zip(parts, chosen, strict=True)]
+    drawn_ones = [(part, one) for part, each in zip(parts, asked, strict=True) if (one := _drawn(results, each, compute, notes))]
+    if not drawn_ones:
         return []
-    pictures, shown_ones = [_picture(first, sweep)], {first.look.x, first.look.colour, first.look.facet}
-    pictures += [
-        _picture(one, sweep)
-        for name, of in further.items()
-        if (one := _drawn(results, AskedChart(sweep, dict(of.where), y=name, suited=True), compute, notes))
-    ]
+    pictures = [_picture(one, sweep, part.task) for part, one in drawn_ones]
+    first = drawn_ones[0][1]
+    shown_ones = {first.look.x, first.look.colour, first.look.facet}
     same_axes = AskedChart(sweep, x=first.look.x, by=first.look.colour or "", panels=first.look.facet or "")
     requested = [name for name in held[1:] if name not in METRICS and name in known]
     for name in sorted(requested, key=lambda name: not known[name].digest)[:MOST_OWN]:  # those of a user's own file first
@@ -163,33 +190,25 @@ def _drawn(results: str, asked: AskedChart, compute: Compute | None, notes: list
 
 
 def _picture(answer: Answer, sweep: str, of: str = "") -> Picture:
-    """A chart with its caption; `of` names the tasks of its networks, where others have a chart of this metric, too."""
+    """A chart with its caption; `of` names the task of its networks, where there are several."""
     explored, measure, look = answer
-    name = "-".join(filter(None, [sweep, measure.name, look.x, of.replace(", ", "-")]))
+    name = "-".join(filter(None, [sweep, measure.name, look.x, of]))
     title = f"{answer.title}, {of}" if of else answer.title
     return picture(title, explored.chart, explored.frame, explored.caption, name, explored.sql)
 
 
-def _tasks(where: Mapping[str, Any]) -> str:
-    return listed(map(str, where["task"])) if "task" in where else ""
-
-
-def _training(results: str, selection: Selection, parts: Sequence[Selection], notes: list[str]) -> list[Picture]:
-    """The main metric along training, and the loss, of each of the `parts` that have main metrics of their own."""
+def _training(results: str, selection: Selection, parts: Sequence[Part], notes: list[str]) -> list[Picture]:
+    """The main metric along training, and the loss, of each part."""
     if not evaluated(results, selection):
         notes.append("No training curve was saved: `save: [curves]` in a grid keeps them.")
         return []
-    apart = {task for part in parts[1:] for task in dict(part.where).get("task", ())}
-    if apart:  # the first one holds all tasks
-        others = [task for task in axes(results, selection)["task"] if task not in apart]
-        parts = [selection.only({"task": others}), *parts[1:]]
     asked = [
-        AskedChart(selection.sweep, dict(part.where), x=STEP, y=name, suited=True)
+        (part, AskedChart(selection.sweep, dict(part.selection.where), x=STEP, y=name, suited=True))
         for part in parts
-        for name in main_and_loss(evaluated(results, part))
+        for name in main_and_loss(evaluated(results, part.selection))
     ]
-    drawn = [(each, one) for each in asked if (one := _drawn(results, each, None, notes))]
-    return [_picture(one, str(selection.sweep), _tasks(each.where or {})) for each, one in drawn]
+    drawn = [(part, one) for part, each in asked if (one := _drawn(results, each, None, notes))]
+    return [_picture(one, str(selection.sweep), part.task) for part, one in drawn]
 
 
 def described_origins(trained: Sequence[dict[Hashable, Any]]) -> str:

@@ -12,6 +12,7 @@ from orchestrator.grid.own.files import KINDS
 from orchestrator.grid.syntax.problems import Problem, Report
 from sweepkit.console.words import listed, nearest, show
 from sweepkit.console.yaml_lines import Item, parse_yaml
+from sweepkit.declarations.keys import KEYS
 from sweepkit.declarations.synonyms import ELSEWHERE
 
 TOP_KEYS = ("sweep", *KINDS, "defaults", "grids", "resources")
@@ -44,7 +45,8 @@ def check_keys(top: Mapping[str, Item], report: Report) -> None:
     """Report keys that no grid has; those of a block that stands alone, where a list of blocks belongs, together."""
     block: list[str] = []
     if "grids" not in top and "task" in top:
-        block = [key for key in top if key == "task" or not (key in TOP_KEYS or nearest(key, TOP_KEYS))]
+        known = {*KEYS, *SHORT, "find", "zip"}
+        block = [key for key in top if key in known or not (key in TOP_KEYS or nearest(key, TOP_KEYS))]
         report.at(
             replace(top[block[0]], line=top[block[0]].key_line),
             f"{listed(map(show, block))}: keys of a block, which is an item of the list `grids`, as in `grids: [{{task: ...}}]`",

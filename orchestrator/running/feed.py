@@ -1,7 +1,6 @@
 """The feed of a sweep's queue: missing cells, cells that searches want next, and what other sweeps train and have trained."""
 
 import time
-from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -10,14 +9,16 @@ from orchestrator.grid.load import Grid
 from orchestrator.plan.missing import enqueue, missing_cells, ordered
 from orchestrator.plan.packing import LATE, Order, PackQueue
 from orchestrator.search.searchers import Searchers
+from sweepkit.console.words import counted
 from sweepkit.store.files import ResultsError
+from sweepkit.store.files.base import COMPACTED, PACKS
 from sweepkit.store.leases import Driver, Lease, others_in_flight
 from sweepkit.store.store import Store
 from sweepkit.store.views import Statuses
 
 LOOK_EVERY_S = 0.5
 """Least seconds between two looks at what other sweeps train: packs may start by the dozen per second."""
-LOOKING = 0.05
+LOOKING = 0.1
 """Largest share of a sweep's time that these looks may take: a bucket or a store of a million networks takes long to read."""
 
 
@@ -45,17 +46,23 @@ class SweepFeed:
     _now: Statuses | None = None
     """The contents of the store at the last look, if that found cells of this grid elsewhere."""
     _next_look: float = 0.0
+    _listed: object = None
+    """The files of the store when this sweep was planned; None after the first look."""
     _met: set[str] = field(default_factory=set)
     """Leases of sweeps that were told of."""
+
+    def __post_init__(self) -> None:
+        self._listed = self._listing()
 
     def enqueue(self, queue: PackQueue, cells: Sequence[int]) -> None:
         """Add ordered cells to the queue. ResultsError if the store cannot be read."""
         self._look()
         late = {i for i in cells if self._id(i) in self._elsewhere}
-        if late:
-            who = ", ".join(Counter(self._elsewhere[self._id(i)].description for i in late))
-            self.say(f"{len(late)} cells are in flight in another sweep ({who}): they come last, if still missing then")
-        self._met |= {driver.path for driver in self._elsewhere.values()}
+        who = {driver.path: driver.description for i in late if (driver := self._elsewhere[self._id(i)])}
+        if not who.keys() <= self._met:
+            told = f"{counted(len(late), 'cell')} in flight in another sweep ({', '.join(who.values())})"
+            self.say(f"{told}: such cells come last, if still missing then")
+            self._met |= who.keys()
         self._late |= late
         enqueue(queue, cells, self.order, late)
         if not queue.turned and self._comes_later():
@@ -86,7 +93,9 @@ class SweepFeed:
         except ResultsError:  # a courtesy: a sweep alone needs no look, and commits tell what is wrong with the store
             found = {}
         self._elsewhere = {cell: driver for cell, driver in found.items() if cell in self._ids}
-        if self._elsewhere or self._late:
+        # Between its plan and its first pack a sweep starts Ray; another one may have trained meanwhile, and ended.
+        is_first, before, self._listed = self._listed is not None, self._listed, None
+        if self._elsewhere or self._late or (is_first and self._listing() != before):
             self._now = self.store.statuses()
         ended = time.monotonic()
         self._next_look = ended + max(LOOK_EVERY_S, (ended - began) / LOOKING)
@@ -95,7 +104,7 @@ class SweepFeed:
         """Say which other sweeps train cells of this one, each once."""
         new = {driver.path: driver.description for driver in self._elsewhere.values() if driver.path not in self._met}
         for who in new.values():
-            self.say(f"another sweep ({who}) trains cells of this one: each leaves the other what it has begun")
+            self.say(f"another sweep ({who}) trains cells of this one: such cells come last, if still missing then")
         self._met |= new.keys()
 
     def _comes_later(self) -> bool:
@@ -113,6 +122,9 @@ class SweepFeed:
         changed = [i for i in cells if now.get(self._id(i)) != self.before.get(self._id(i))]
         stored = {*changed} - {*missing_cells(self.grid.cells, now, changed)}
         return [i for i in cells if i not in stored]
+
+    def _listing(self) -> object:
+        return [self.store.files.entries(folder) for folder in (PACKS, COMPACTED)]
 
     @cached_property
     def _ids(self) -> set[str]:

@@ -127,7 +127,7 @@ def test_cells_in_flight_elsewhere_come_last_and_are_looked_up_again(small_grid,
         lease.update([cells[0].cell_id, cells[1].cell_id])
         lease.beat()
         done = sweep_here(small_grid, "--debug")
-    assert "2 cells are in flight in another sweep (process" in done.stderr
+    assert "2 cells in flight in another sweep (process" in done.stderr
     assert done.returncode == 0
     assert connect(results).execute("select count(*) from cells").fetchall() == [(12,)]
 

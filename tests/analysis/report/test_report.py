@@ -200,14 +200,32 @@ def test_a_sweep_of_two_tasks_has_a_chart_and_a_table_of_each(tmp_path):
     done = CliRunner().invoke(app, ["--sweep", "two", "--results", store.results, "--out", str(tmp_path / "r.html"), "-q"])
     assert done.exit_code == 0, done.output
     page = (tmp_path / "r.html").read_text()
-    for title in ("best test accuracy", "test mean squared error"):
-        assert f"<h3>{title.capitalize()} against training symbols L</h3>" in page
+    for title, task in (("Best test accuracy", "clusters"), ("Test mean squared error", "hermite")):
+        assert f"<h3>{title} against training symbols L, {task}</h3>" in page
     for title, n in (("best test accuracy", 3), ("test mean squared error", 4)):
         assert f"<summary>Table: {title} of {n} configurations</summary>" in page
     of = {"clusters": ("Test accuracy", "Training loss"), "hermite": ("Test mean squared error", "Training loss")}
     for title in (f"{name} along training, {task}" for task, names in of.items() for name in names):
         assert page.count(f">{title}</") == 1, title
     assert "training examples P" in page.split("<h3>")[0], "a parameter of one task is among those that vary"
+
+
+def test_two_tasks_with_one_metric_have_a_chart_each(tmp_path):
+    """The chart of the one setting that is shown first left out the other task, and so did those of training."""
+    store = Store(str(tmp_path / "results"))
+    cells = [row(10 * i + j, task=task, L=2 + j, seed=0) for i, task in enumerate(("clusters", "halfspace")) for j in range(3)]
+    store.commit("two", cells)
+    store.write_plan("two", [one["cell_id"] for one in cells], whole=True)
+    done = CliRunner().invoke(app, ["--sweep", "two", "--results", store.results, "--out", str(tmp_path / "r.html"), "-q"])
+    assert done.exit_code == 0, done.output
+    page = (tmp_path / "r.html").read_text()
+    for task in ("clusters", "halfspace"):
+        for title in (
+            "Best test accuracy against training symbols L",
+            "Test accuracy along training",
+            "Training loss along training",
+        ):
+            assert page.count(f">{title}, {task}</") == 1, title
 
 
 @pytest.mark.parametrize("value", [None, math.inf])

@@ -123,7 +123,11 @@ WHOLE_FILE = [
     ("a: b: c\n", 1, "not YAML"),
     ("x: *nowhere\n", 1, "undefined alias"),
     ("sweep: x\n", 1, "no `grids`"),
-    ("sweep: x\ntask: same_different\nL: 3\n", 2, "'task', 'L': keys of a block, which is an item of the list `grids`"),
+    (
+        "sweep: x\ntask: same_different\nL: 3\nsteps: 9\n",
+        2,
+        "'task', 'L', 'steps': keys of a block, which is an item of the list `grids`",
+    ),
     ("swep: x\ntask: same_different\nL: 3\n", 1, "did you mean 'sweep'?"),
     ("grids: 3\n", 1, "must be a list of blocks"),
     ("grids: []\n", 1, "must be a list of blocks"),
