@@ -167,7 +167,7 @@ def _charts(
         return []
     pictures = [_picture(one, sweep, part.task) for part, one in drawn_ones]
     first = drawn_ones[0][1]
-    shown_ones = {first.look.x, first.look.colour, first.look.facet}
+    shown_ones = {key for _, one in drawn_ones for key in (one.look.x, one.look.colour, one.look.facet)}
     same_axes = AskedChart(sweep, x=first.look.x, by=first.look.colour or "", panels=first.look.facet or "")
     requested = [name for name in held[1:] if name not in METRICS and name in known]
     for name in sorted(requested, key=lambda name: not known[name].digest)[:MOST_OWN]:  # those of a user's own file first

@@ -219,6 +219,7 @@ def test_two_tasks_with_one_metric_have_a_chart_each(tmp_path):
     done = CliRunner().invoke(app, ["--sweep", "two", "--results", store.results, "--out", str(tmp_path / "r.html"), "-q"])
     assert done.exit_code == 0, done.output
     page = (tmp_path / "r.html").read_text()
+    assert "against training symbols L</" not in page, "what a task's chart has along its axes needs no further one"
     for task in ("clusters", "halfspace"):
         for title in (
             "Best test accuracy against training symbols L",
