@@ -33,6 +33,8 @@ FORMATS = {
     "json": "FORMAT json, ARRAY true",
 }
 """Forms of the output, with DuckDB's options for those that it writes."""
+MOST_CHARS = 4000
+"""Most characters of a text in a table."""
 
 
 @app.command(epilog="Without a query, the command lists the views, their columns and some examples.")
@@ -153,6 +155,9 @@ def _show(names: list[str], types: list[str], rows: list[tuple[Any, ...]], limit
         rows = rows[:limit]
         notes.append(f"the first {limit:,} rows; --rows 0 shows all")
     shown = [[_text(value) for value in row] for row in rows]
+    if any(len(text) > MOST_CHARS for row in shown for text in row):  # Rich takes an hour for a text of a million lines
+        shown = [[text if len(text) <= MOST_CHARS else f"{text[:MOST_CHARS]}..." for text in row] for row in shown]
+        notes.append(f"texts end after {MOST_CHARS:,} characters; --format csv has all")
     widths = [
         max(len(line) for text in (name, *(row[i] for row in shown)) for line in (text.split("\n") or [""])) + 3
         for i, name in enumerate(names)

@@ -62,6 +62,14 @@ def test_table_stops_at_its_limit_and_says_so(store: Store) -> None:
     assert len(ask(store, "FROM range(2000)", "--rows", "0").stdout.splitlines()) > 2000
 
 
+def test_a_long_text_is_cut_in_a_table_alone(store: Store) -> None:
+    """Bad input by the thousand once waited an hour for the table of a file of 300,000 lines."""
+    sql = "SELECT repeat('a: 1' || chr(10), 300000) AS x"
+    shown = ask(store, sql, "--format", "table")
+    assert shown.exit_code == 0 and shown.stdout.count("a: 1") == 800 and "texts end after 4,000 characters" in shown.stderr
+    assert ask(store, sql, "--format", "csv").stdout.count("a: 1") == 300_000
+
+
 def test_csv(store: Store) -> None:
     found = ask(store, "SELECT seed, reason, [1, 2] AS l, 'a,b' AS t FROM cells ORDER BY 1;", "--format", "csv")
     assert list(csv.reader(io.StringIO(found.stdout)))[:2] == [["seed", "reason", "l", "t"], ["0", "", "[1, 2]", "a,b"]]
