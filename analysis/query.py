@@ -155,7 +155,7 @@ def _show(names: list[str], types: list[str], rows: list[tuple[Any, ...]], limit
         rows = rows[:limit]
         notes.append(f"the first {limit:,} rows; --rows 0 shows all")
     shown = [[_text(value) for value in row] for row in rows]
-    if any(len(text) > MOST_CHARS for row in shown for text in row):  # Rich takes an hour for a text of a million lines
+    if any(len(text) > MOST_CHARS for row in shown for text in row):  # Rich took two hours for one of 300,000 lines
         shown = [[text if len(text) <= MOST_CHARS else f"{text[:MOST_CHARS]}..." for text in row] for row in shown]
         notes.append(f"texts end after {MOST_CHARS:,} characters; --format csv has all")
     widths = [

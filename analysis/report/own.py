@@ -159,7 +159,7 @@ def _charts(
     """The main metric of each part over its main axes; then metrics on request, and the main metric over further parameters that
     vary."""
     known = measures(results)
-    # Of one task the chart chooses the metric, too: it takes another one where no number varies among networks with the first.
+    # The chart of a single task chooses its metric itself: another main one if no number varies among networks with the first.
     chosen = [part.metric if part.task or k else None for k, part in enumerate(parts)]
     asked = [AskedChart(sweep, dict(part.selection.where), y=y, suited=True) for part, y in zip(parts, chosen, strict=True)]
     drawn_ones = [(part, one) for part, each in zip(parts, asked, strict=True) if (one := _drawn(results, each, compute, notes))]

@@ -88,7 +88,7 @@ class PackQueue:
     dropped: set[int] = field(default_factory=set)
     """Cells that the feed did not accept, because another sweep has trained them."""
     turned: bool = False
-    """Whether cells start in the opposite order of the plan."""
+    """True once cells start in the opposite order of the plan."""
     counts: Counter[str] = field(default_factory=Counter)
     """Number of ended cells by status."""
     latest: deque[tuple[int, float]] = field(default_factory=lambda: deque(maxlen=LATEST))

@@ -51,16 +51,13 @@ def a_sweep(grid, store, order="grid", **lease):
     return own, queue, said
 
 
-def trained_in_turns(grid, store, sweeps, alone=0):
-    """Cells in the order in which sweeps store them: the first one alone at first, then all in turns, a pack each at a time."""
+def trained_in_turns(grid, store, sweeps):
+    """Cells in the order in which sweeps store them, in turns, a pack each at a time."""
     trained = []
-    packs = [None for _ in sweeps]
-    while any(packs) or not trained:
-        acting = sweeps[:1] if len(trained) < alone else sweeps
-        packs[: len(acting)] = [queue.next() for _, queue, _ in acting]
-        for (lease, _, _), pack in zip(acting, packs, strict=False):
+    while any(packs := [queue.next() for _, queue, _ in sweeps]):
+        for (lease, _, _), pack in zip(sweeps, packs, strict=True):
             lease.update(grid.cells[i].cell_id for i in (pack.cells if pack else ()))
-        for (_, queue, _), pack in zip(acting, packs, strict=False):
+        for (_, queue, _), pack in zip(sweeps, packs, strict=True):
             if pack:
                 trained += pack.cells
                 store.commit(f"{len(trained)}", [row(grid.cells[i].cell_id) for i in pack.cells])
