@@ -1,4 +1,4 @@
-"""`python -m orchestrator.store {status,check,compact,copy,export}`: look after a results directory. Sweeps may run meanwhile."""
+"""`sweep store {status,check,compact,copy,export}`: what a results directory holds, and its files."""
 
 import json
 import sys
@@ -14,11 +14,11 @@ from rich.progress import Progress
 from rich.table import Table
 from rich.text import Text
 
-from orchestrator.sharing import check_options, share_runs
+from orchestrator.store.trackers import check_options, share_runs
 from sweepkit.console.command_groups import OptionsAnywhere
 from sweepkit.console.commands import command
 from sweepkit.console.escaping import printable
-from sweepkit.console.streams import answers, run_and_leave
+from sweepkit.console.streams import answers
 from sweepkit.console.terminal import err, stop
 from sweepkit.console.words import IN_PART, counted, listed, nearest, show
 from sweepkit.store.files import Files, LocalFiles, ResultsError, existing, open_files
@@ -257,7 +257,3 @@ def _size(n_bytes: float) -> str:
             return f"{n_bytes:.3g} {unit}"
         n_bytes /= 1000
     return f"{n_bytes:.3g} TB"
-
-
-if __name__ == "__main__":
-    run_and_leave(lambda: app(prog_name="python -m orchestrator.store"), quiet_pipe=True)
