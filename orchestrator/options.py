@@ -44,6 +44,8 @@ class Options:
     """The arguments that start the same sweep again."""
     whole: bool
     """True if the grid is the whole file, without overrides."""
+    note: str = ""
+    """A note on the sweep, for its plan."""
     say: Callable[[str], None] = told
     """Tells a person what is being done."""
 

@@ -1,6 +1,7 @@
 """One sweep from its grid to its end: plan, train, report."""
 
 import os
+import shlex
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from dataclasses import dataclass
@@ -68,7 +69,11 @@ def run_session(grid: Grid, store: Store, options: Options, stage: Stage | None 
     prepare(tasks, Console(quiet=True) if options.quiet else err, options.dry_run)
     if options.dry_run:
         return 0
-    feed = SweepFeed(grid, store, plan.held, plan.searchers, options.order, options.whole, options.tell)
+    words = options.again or (f"{grid.sweep}.yaml", *(grid.source.words() if grid.source else ()))
+    feed = SweepFeed(
+        grid, store, plan.held, plan.searchers, options.order, options.whole, options.tell,
+        command=shlex.join(["sweep", "run", *words]), note=options.note,
+    )  # fmt: skip
     ended = _trained(grid, store, plan, costs, feed, options, stage, in_process) if plan.todo else _Ended()
     fatal = ended.fatal
     try:
@@ -123,13 +128,14 @@ def _trained(
             cards = f"{machine.cards} GPU{'s' * (machine.cards > 1)} ({machine.card.name})"
             options.tell(f"training on {cards} and on processors, {queue.machine.slots} packs there at once")
         refuse_too_large(queue, plan.searchers.later)
-        feed.write_plan()
-        about = plan.searchers.describe if plan.searchers else None
-        with Progress(queue, stage.screen(options.quiet), about) as progress:
-            again = [one for i in plan.todo if (one := grid.cells[i].cell_id) in plan.held]
-            provenance = Provenance(store.results, commit(), store.last_finished(again) if again else None)
-            job = Sweep(grid, queue, store, lease, provenance, options.fail_fast, plan.searchers.later, progress)
-            with orchestrator.running.interrupts.draining(job, stage.at_once):
+        again = [one for i in plan.todo if (one := grid.cells[i].cell_id) in plan.held]
+        provenance = Provenance(store.results, commit(), store.last_finished(again) if again else None)
+        progress = Progress(queue, stage.screen(options.quiet), plan.searchers.describe if plan.searchers else None)
+        job = Sweep(grid, queue, store, lease, provenance, options.fail_fast, plan.searchers.later, progress)
+        # From the plan on an interrupt ends the sweep as any other, with its summary.
+        with orchestrator.running.interrupts.draining(job, stage.at_once):
+            feed.write_plan()
+            with progress:
                 runner.run(job)
         if queue.dropped:
             options.tell(f"{counted(len(queue.dropped), 'network')} of these were trained by another sweep meanwhile")

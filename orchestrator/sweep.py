@@ -99,6 +99,7 @@ def sweep(
     debug: Debug = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the summary as JSON on standard output.")] = False,
     quiet: Quiet = False,
+    note: Annotated[str, typer.Option(metavar="TEXT", help="A note on the sweep, for `sweep store status` and the app.")] = "",
     verbose: Annotated[bool, typer.Option("-v", "--verbose", help="Show the forecast before training, too.")] = False,
 ) -> None:
     """Train the networks of a grid that are missing from the results, and add them there."""
@@ -133,7 +134,7 @@ def sweep(
     options = Options(
         forced, order, address, max_concurrent, limit, retry_failed,  # type: ignore[arg-type]
         retrain=force, fail_fast=fail_fast, dry_run=dry_run, debug=debug, as_json=as_json, quiet=quiet, verbose=verbose,
-        again=tuple(again), whole=grid.is_whole,
+        again=tuple(again), whole=grid.is_whole, note=note,
     )  # fmt: skip
     try:
         store = Store(results)

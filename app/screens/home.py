@@ -46,9 +46,11 @@ class _Place(NamedTuple):
 def show(results: str) -> None:
     """The page."""
     # Which networks are being trained is read afresh each time (`remembered` says why): 0.4 s for 100,000 networks on busy cores.
-    check_link("sweep", "earlier", "there", "there_sweep", "there_x", "there_y")
+    check_link("sweep", "find", "earlier", "there", "there_sweep", "there_x", "there_y")
     sweeps, why = _named_first(progress(results)), remembered(reasons, results)
     running = sum(sweep.running for sweep in sweeps)
+    if len(sweeps) > N_OPEN:
+        sweeps = _found(sweeps)
     _alive(running, live(results))
     for path, problem in remembered(damaged, results):
         st.warning(f"Not read: `{path}`, {problem}. `{command('store', 'check', *where(results))}` tells more.")
@@ -95,6 +97,18 @@ def _named_first(sweeps: list[Progress]) -> list[Progress]:
     return sorted(sweeps, key=lambda sweep: sweep.sweep != asked)
 
 
+def _found(sweeps: list[Progress]) -> list[Progress]:
+    """The sweeps with the words that a person looks for."""
+    words = st.text_input(
+        f"Find among {len(sweeps)} sweeps", key="find", bind="query-params", persist_state="session", width=400,
+        placeholder="name, tag, note, or words of the grid",
+    )  # fmt: skip
+    found = [sweep for sweep in sweeps if sweep.has(words)]
+    if not found:
+        st.caption("No sweep has these words in its name, tags, note or grid.")
+    return found
+
+
 def _alive(running: int, processes: list[Live]) -> None:
     """Say what is being trained, or what a sweep waits for that trains nothing."""
     if running:
@@ -113,7 +127,14 @@ def _whole(results: str, sweep: Progress, why: list[Reason]) -> _Place:
         name.markdown(f"**{_plain(sweep.sweep)}**  \n{share:.{0 if share in (0, 100) else 1}f}% of {sweep.planned:,}")
         bar.html(_bar(sweep))
         when.caption(_when(sweep))
+        _about(sweep)
         return _parts(results, sweep, why)
+
+
+def _about(sweep: Progress) -> None:
+    """A sweep's tags and note, as they were typed."""
+    if said := sweep.about():
+        st.html(f'<p style="font-size:0.9rem;margin:0">{escape(said)}</p>')
 
 
 def _folded(results: str, sweep: Progress, why: list[Reason]) -> _Place | None:
@@ -127,6 +148,7 @@ def _folded(results: str, sweep: Progress, why: list[Reason]) -> _Place | None:
         return None
     with fold:
         st.html(_bar(sweep))
+        _about(sweep)
         return _parts(results, sweep, why)
 
 
@@ -142,6 +164,10 @@ def _parts(results: str, sweep: Progress, why: list[Reason]) -> _Place:
             st.caption(f"{sweep.missing:,} not trained yet. `{command}` with its grid trains only those.")
         verdicts, following = st.container(), st.container()
     figures = st.container()
+    if sweep.grid:
+        with st.expander(f"The grid of {_plain(sweep.sweep)}", on_change="rerun", key=f"grid_{sweep.sweep}") as fold:
+            if fold.open:
+                st.code(sweep.grid, language="yaml")
     if why:
         n, kinds = sum(reason.n for reason in why), len(why)
         with st.expander(f"{n:,} of {_plain(sweep.sweep)} diverged or failed, for {counted(kinds, 'reason')}"):

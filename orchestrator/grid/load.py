@@ -1,5 +1,6 @@
 """Reads a grid: YAML -> checked blocks -> cells. All problems are reported together, before anything starts."""
 
+import json
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -7,6 +8,8 @@ from difflib import get_close_matches
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+import yaml
 
 from orchestrator.grid.blocks import Block
 from orchestrator.grid.context import Context
@@ -62,6 +65,27 @@ class Source:
     name: Item | None
     """The name of the sweep, if not that of the YAML."""
     max_cells: int
+    text: str = ""
+    """The YAML as it was written; of a dictionary, the same as YAML."""
+
+    def words(self) -> list[str]:
+        """The words by which a command replaces axes and chooses networks, as this source does."""
+        replaced = [f"{key}={_text_of(item)}" for key, item in self.given.items()]
+        chosen = [word for key, item in self.only.items() for word in ("--only", f"{key}={_text_of(item)}")]
+        return [*replaced, *chosen, *(["--name", str(self.name.value)] if self.name else [])]
+
+
+def _plain(item: Item) -> Any:
+    """The value of an item without the places of its parts."""
+    if isinstance(item.value, dict):
+        return {key: _plain(part) for key, part in item.value.items()}
+    return [_plain(part) for part in item.value] if isinstance(item.value, list) else item.value
+
+
+def _text_of(item: Item) -> str:
+    """An axis as a word of YAML: `[1,"lazy"]`."""
+    value = item.value if isinstance(item.value, str) else json.dumps(_plain(item), default=str, separators=(",", ":"))
+    return str(value)
 
 
 @dataclass(frozen=True, repr=False)
@@ -189,7 +213,8 @@ def load_grid(
         raise GridError(report.problems)
     given = in_full(parse_overrides(overrides, report))
     chosen = in_full(parse_only(only, report))
-    return _made(Source(root, path, given, chosen, None if name is None else Item(name, "--name"), max_cells), report)
+    named = None if name is None else Item(name, "--name")
+    return _made(Source(root, path, given, chosen, named, max_cells, text or ""), report)
 
 
 def _file(name: str) -> Path:
@@ -226,7 +251,9 @@ def _read(grid: str | Path | Mapping[str, Any], max_cells: int, name: str | None
         root = None
     if root is None or not isinstance(root.value, dict):
         raise GridError(report.problems or [Problem(IN_PYTHON, None, _NO_GRID.format(show(grid)))])
-    return _made(Source(root, Path(IN_PYTHON), {}, {}, None if name is None else Item(name, "name"), max_cells), report)
+    named = None if name is None else Item(name, "name")
+    text = grid if isinstance(grid, str) else yaml.safe_dump(json.loads(json.dumps(_plain(root), default=str)), sort_keys=False)
+    return _made(Source(root, Path(IN_PYTHON), {}, {}, named, max_cells, text), report)
 
 
 def _other_file(path: Path) -> str:

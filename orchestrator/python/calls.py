@@ -47,6 +47,7 @@ def run(
     address: str | None = None,
     debug: bool = False,
     quiet: bool = False,
+    note: str = "",
 ) -> Summary:
     """Train the networks of a grid that are not in the results yet, as `sweep run` does, and return the summary.
 
@@ -70,6 +71,7 @@ def run(
         debug: Train in this process, one pack after the other and without Ray, so that a debugger works in a task of one's own.
             The tracebacks of what fails are printed.
         quiet: Show no progress.
+        note: A note on the sweep, for `sweep store status` and the app.
 
     Raises:
         GridError: The grid is wrong; the message names everything that is.
@@ -80,7 +82,18 @@ def run(
     """
     made = grid if isinstance(grid, Grid) else Grid.load(grid)
     options = _options(
-        made, engine, max_concurrent, limit, order, retry_failed, address, debug, quiet, retrain=force, fail_fast=fail_fast
+        made,
+        engine,
+        max_concurrent,
+        limit,
+        order,
+        retry_failed,
+        address,
+        debug,
+        quiet,
+        retrain=force,
+        fail_fast=fail_fast,
+        note=note,
     )
     store = _store(results)
     if not debug:

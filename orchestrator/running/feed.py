@@ -13,7 +13,9 @@ from sweepkit.console.words import counted
 from sweepkit.store.files import ResultsError
 from sweepkit.store.files.base import COMPACTED, PACKS
 from sweepkit.store.leases import Driver, Lease, others_in_flight
+from sweepkit.store.snapshot import Asked
 from sweepkit.store.store import Store
+from sweepkit.store.upkeep.notes import tell
 from sweepkit.store.views import Statuses
 
 LOOK_EVERY_S = 0.5
@@ -41,6 +43,10 @@ class SweepFeed:
     say: Callable[[str], None]
     lease: Lease | None = None
     """The sweep's own lease, once it has one: it is not another sweep."""
+    command: str = ""
+    """The command that asks for the grid."""
+    note: str = ""
+    """A note on the sweep, for its plan."""
     _late: set[int] = field(default_factory=set)
     _elsewhere: dict[str, Driver] = field(default_factory=dict)
     _now: Statuses | None = None
@@ -152,7 +158,11 @@ class SweepFeed:
         wanted = dict.fromkeys([*self.grid.fixed, *self.searchers.asked])
         rungs = ((search.find.question, i) for search in self.grid.searches for rung in search.rungs.values() for i in rung)
         asked = {self._id(i): question for question, i in rungs if i in wanted}
-        self.store.write_plan(self.grid.sweep, map(self._id, wanted), self.whole, asked)
+        text = self.grid.source.text if self.grid.source else ""
+        self.store.write_plan(self.grid.sweep, map(self._id, wanted), self.whole, asked, Asked(text, self.command))
+        if self.note:
+            tell(self.store.files, self.grid.sweep, self.note)
+            self.note = ""
 
     def _id(self, i: int) -> str:
         return self.grid.cells[i].cell_id

@@ -1,5 +1,6 @@
 """`sweep store`: the commands that look after a results directory. Sweeps may run meanwhile."""
 
+from orchestrator.store import sweeps
 from orchestrator.store.files import app
 
-__all__ = ["app"]
+__all__ = ["app", "sweeps"]

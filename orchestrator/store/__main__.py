@@ -1,4 +1,4 @@
-"""`python -m orchestrator.store {status,check,compact,copy,export}`: look after a results directory."""
+"""`python -m orchestrator.store`: look after a results directory, as `sweep store`."""
 
 from orchestrator.store import app
 from sweepkit.console.streams import run_and_leave

@@ -5,6 +5,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from csv import writer
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated
 
@@ -27,6 +28,7 @@ from sweepkit.store.sharing.trackers import TRACKERS
 from sweepkit.store.upkeep.check import check as check_files
 from sweepkit.store.upkeep.compact import compact as compact_files
 from sweepkit.store.upkeep.copy import copy as copy_rows
+from sweepkit.store.upkeep.delete import forget_expired
 from sweepkit.store.upkeep.export import export as export_views
 from sweepkit.store.upkeep.summary import Summary, summarise
 from sweepkit.store.views import fetch
@@ -43,7 +45,7 @@ def store() -> None:
 
 
 @contextmanager
-def _existing(results: str) -> Iterator[Files]:
+def opened(results: str) -> Iterator[Files]:
     """Open the results directory. If it does not exist or cannot be read, end the command with exit code 2."""
     try:
         yield existing(results)
@@ -59,8 +61,8 @@ def status(
 ) -> None:
     """Show for each sweep how many cells are done, running and missing, why cells failed, and the disk space used."""
     answers()
-    with _existing(results) as files:
-        _check_names(files, [] if sweep is None else [sweep])
+    with opened(results) as files:
+        check_names(files, [] if sweep is None else [sweep])
         found = summarise(files, sweep)
     if as_json:
         typer.echo(json.dumps(found.as_json(), indent=2))
@@ -68,7 +70,7 @@ def status(
         _show(found, sweep)
 
 
-def _check_names(files: Files, sweeps: Sequence[str]) -> None:
+def check_names(files: Files, sweeps: Sequence[str]) -> None:
     """End the command with exit code 2 if the results hold no sweep of one of these names."""
     there = [name for (name,) in fetch(files, "SELECT DISTINCT sweep FROM plans ORDER BY sweep")] if sweeps else []
     for sweep in sweeps:
@@ -80,20 +82,27 @@ def _check_names(files: Files, sweeps: Sequence[str]) -> None:
 @app.command(short_help="Verify every file by its checksums.")
 def check(
     results: Results = "results",
-    clean: Annotated[bool, typer.Option("--clean", help="Remove files that dead processes left behind.")] = False,
+    clean: Annotated[
+        bool, typer.Option("--clean", help="Remove what dead processes left, and sweeps deleted 30 days ago.")
+    ] = False,
 ) -> None:
     """Verify every file down to its checksums. Exit 1 if a file is torn, foreign or damaged; readers leave such files out."""
     answers()
-    with _existing(results) as files, Progress(console=err, transient=True, disable=not err.is_terminal) as bar:
+    with opened(results) as files, Progress(console=err, transient=True, disable=not err.is_terminal) as bar:
         task = bar.add_task("checking", total=None)
         report = check_files(files, clean, lambda done, total: bar.update(task, completed=done, total=total))
+        expired = forget_expired(files) if clean and not report.unread else []
+    for grave in expired:
+        echo(f"removed {grave.sweep}: deleted on {datetime.fromtimestamp(grave.at, UTC):%d %B %Y}")
     for path, problem in report.bad.items():
-        _echo(f"bad    {path}: {problem}")
+        echo(f"bad    {path}: {problem}")
     for path, reason in report.unread.items():
-        _echo(f"unread {path}: {reason}")
+        echo(f"unread {path}: {reason}")
     for path in report.stale:
-        _echo(f"{'removed' if path in report.removed else 'stale '} {path}: left by a process that is gone")
-    typer.echo(f"{counted(report.n_files, 'file')}, {_size(report.n_bytes)}: {len(report.bad)} bad, {len(report.stale)} stale")
+        echo(f"{'removed' if path in report.removed else 'stale '} {path}: left by a process that is gone")
+    typer.echo(
+        f"{counted(report.n_files, 'file')}, {size_text(report.n_bytes)}: {len(report.bad)} bad, {len(report.stale)} stale"
+    )
     if report.bad:
         typer.echo("Readers leave bad files out. Restore them, or delete them and run the sweep again: it trains their cells.")
     if report.unread:
@@ -112,12 +121,13 @@ def compact(
     ] = False,
 ) -> None:
     """Merge the files of many packs into a few large sorted files: queries become faster, the results stay the same."""
-    with _existing(results) as files:
+    with opened(results) as files:
         done = compact_files(files, now)
+        forget_expired(files)
     for path, problem in done.bad.items():
-        _echo(f"left alone  {path}: {problem}")
+        echo(f"left alone  {path}: {problem}")
     if done.written:
-        _echo(f"merged {counted(done.merged, 'file')} into {len(done.written)}: {', '.join(done.written)}")
+        echo(f"merged {counted(done.merged, 'file')} into {len(done.written)}: {', '.join(done.written)}")
     else:
         typer.echo("nothing to merge")
     if done.deleted:
@@ -144,15 +154,15 @@ def copy(
         source, target = [*(ctx.args or [results]), to or "DIR"][:2]
         stop(f"a copy needs a source and a target: {command('store', 'copy', '--results', source, '--to', target)}")
     try:
-        with _existing(results) as files:
-            _check_names(files, sweep or [])
+        with opened(results) as files:
+            check_names(files, sweep or [])
             done = copy_rows(files, open_files(to), sweep or [])
     except KeyboardInterrupt:
         stop(f"interrupted: what was copied into {to} stays, and the same command goes on", 130)
     for path, problem in done.bad.items():
-        _echo(f"left behind  {path}: {problem}")
+        echo(f"left behind  {path}: {problem}")
     parts = (counted(done.rows, "network"), counted(done.plans, "plan"), counted(done.weights, "weights file"))
-    _echo(f"copied {parts[0]}, {parts[1]} and {parts[2]} from {results} into {to}")
+    echo(f"copied {parts[0]}, {parts[1]} and {parts[2]} from {results} into {to}")
     if done.failed:
         typer.echo(f"left behind {counted(done.failed, 'row')} of networks that failed")
 
@@ -197,7 +207,7 @@ def export(
     A second time adds to a tracker what is new. Diverged and failed networks are shared too, with their status and reason.
     """
     of_files, of_trackers = {"csv": csv}, {"tracking_uri": tracking_uri, "project": project, "entity": entity, "offline": offline}
-    with _existing(results) as files:
+    with opened(results) as files:
         there = isinstance(files, LocalFiles)  # DuckDB cannot write a database file into a bucket
         folder = Path(files.root if there else ".", "export")
         if to is not None:
@@ -206,10 +216,10 @@ def export(
         check_options({**of_trackers, "sweep": sweep or None, "where": where, "per": per})
         written = export_views(files, out or folder, csv is not False)
     for path, rows in written.items():
-        _echo(f"{path}  {counted(rows, 'row')}, {_size(path.stat().st_size)}")
+        echo(f"{path}  {counted(rows, 'row')}, {size_text(path.stat().st_size)}")
 
 
-def _echo(text: str) -> None:
+def echo(text: str) -> None:
     """Print the text without control characters: file names and error texts come from outside this program."""
     typer.echo(printable(text))
 
@@ -220,24 +230,29 @@ def _show(found: Summary, sweep: str | None) -> None:
     of = "" if sweep is None else f", sweep {sweep}"
     console.print(Text(printable(f"{found.results}{of}: {counted(sum(found.cells.values()), 'cell')} ({cells})")), soft_wrap=True)
     bad = f", {len(found.bad_files)} of them bad: see check" if found.bad_files else ""
-    console.print(Text(f"{counted(found.n_files, 'file')}, {_size(found.n_bytes)}{bad}"), soft_wrap=True)
+    console.print(Text(f"{counted(found.n_files, 'file')}, {size_text(found.n_bytes)}{bad}"), soft_wrap=True)
     for driver in found.drivers:
         console.print(
             Text(printable(f"running: {counted(driver['cells'], 'cell')} in flight, {driver['driver']}")), soft_wrap=True
         )
+    for sweep_told in found.sweeps:
+        if sweep_told.note or sweep_told.tags:
+            about = " ".join([*(f"#{tag}" for tag in sweep_told.tags), sweep_told.note]).rstrip()
+            console.print(Text(printable(f"{sweep_told.sweep}: {about}")), soft_wrap=True)
     if parts := [s.sweep for s in found.sweeps if s.in_part]:
         console.print(Text(printable(f"{listed(parts)}: {IN_PART}")), soft_wrap=True)
     states = ("planned", "done", "diverged", "failed", "running", "missing")
-    _table(console, ("sweep", *states), [(s.sweep, *(str(getattr(s, name)) for name in states)) for s in found.sweeps])
+    show_table(console, ("sweep", *states), [(s.sweep, *(str(getattr(s, name)) for name in states)) for s in found.sweeps])
     why = [(f.status, str(f.cells), f.reason, f.example_cell_id, f.log_path or "") for f in found.failures]
-    _table(console, ("status", "cells", "reason", "for example", "log"), why)
+    show_table(console, ("status", "cells", "reason", "for example", "log"), why)
     for failure in found.failures:
         if failure.in_common:
             told = f"{failure.cells:,} {failure.status} ({failure.reason}): {failure.in_common}"
             console.print(Text(printable(told)), soft_wrap=True)
 
 
-def _table(console: Console, names: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> None:
+def show_table(console: Console, names: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> None:
+    """Print a table, on a terminal with columns, else as CSV."""
     if rows and not console.is_terminal:  # for programs, and for people: no column is padded or folded
         typer.echo()
         writer(sys.stdout, lineterminator="\n").writerows([names, *([printable(text) for text in row] for row in rows)])
@@ -251,7 +266,8 @@ def _table(console: Console, names: tuple[str, ...], rows: Sequence[tuple[str, .
         console.print(table)
 
 
-def _size(n_bytes: float) -> str:
+def size_text(n_bytes: float) -> str:
+    """Bytes as a person reads them: `1.2 MB`."""
     for unit in ("B", "kB", "MB", "GB"):
         if n_bytes < 1000:
             return f"{n_bytes:.3g} {unit}"

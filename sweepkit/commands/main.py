@@ -34,7 +34,7 @@ SUBCOMMANDS = {
     "verdicts": Subcommand("Check each statement of the papers; write the page of verdicts.", "analysis.verdicts.__main__"),
     "study": Subcommand("Start, run, judge and list studies: a law or a paper as one folder.", "sweepkit.commands.study"),
     "app": Subcommand("Show the results in a browser.", "sweepkit.commands.app", quiet_pipe=False),
-    "store": Subcommand("Look after a results directory: status, check, compact, copy, export.", "orchestrator.store"),
+    "store": Subcommand("Look after a results directory: status, size, tag, delete, check, copy, ...", "orchestrator.store"),
     "launch": Subcommand("Start, use and stop a cluster: up, submit, status, down.", "orchestrator.launch", quiet_pipe=False),
 }
 

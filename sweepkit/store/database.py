@@ -1,4 +1,4 @@
-"""A DuckDB database with the views over the files of one snapshot: `cells`, `curves`, `neurons`, `plans`, and those below them.
+"""A DuckDB database with the views over the files of one snapshot: `cells`, `curves`, `plans` and so on, and those below them.
 
 `cells`, `curves` and `neurons` each show a single row of a cell, even if several files hold the cell. Not this module
 but `sweepkit.store.views` checks whether files have changed since the snapshot.
@@ -72,7 +72,7 @@ def configure(connection: duckdb.DuckDBPyConnection) -> None:
     """Apply our settings, which belong to a connection and not to the database. There is no progress bar."""
     connection.execute(_SETTINGS)
     # In a notebook without ipywidgets it is off, and DuckDB then refuses to be told so.
-    if connection.execute("SELECT current_setting('enable_progress_bar')").fetchone() != (False,):
+    if connection.execute("SELECT current_setting('enable_progress_bar')").fetchall() != [(False,)]:
         connection.execute("SET enable_progress_bar = false")
 
 
@@ -100,6 +100,7 @@ def connect_to(files: Files, snapshot: Snapshot) -> duckdb.DuckDBPyConnection:
 def _views_over(files: Files, snapshot: Snapshot, described: Sequence[LiveFile]) -> duckdb.DuckDBPyConnection:
     """The views over the files of the snapshot. Declarations and defaults are taken from the files `described`."""
     connection = rows_of(files, snapshot)
+    _tell(connection, snapshot.plans)
     _hide(connection, files, snapshot.rows)
     further = [column for file in dict.fromkeys(file.further for file in snapshot.rows) for column in file]
     curves = _lists("evaluation", further)
@@ -116,6 +117,9 @@ def _views_over(files: Files, snapshot: Snapshot, described: Sequence[LiveFile])
             SELECT cell_id, weights_file FROM internal.best_weights WHERE weights_file IS NOT NULL;
         CREATE VIEW plans AS {plans};
         CREATE VIEW internal.searches AS {searches};
+        CREATE VIEW sweeps AS
+            SELECT sweep, networks, asked_at, note, tags, command, grid
+            FROM (SELECT sweep, count(*) AS networks FROM plans GROUP BY sweep) LEFT JOIN internal.sweeps USING (sweep);
         CREATE TABLE internal.declarations (name VARCHAR, declaration VARCHAR);
     """)
     whole = "CREATE TABLE internal.never_whole AS SELECT unnest(?::VARCHAR[]) AS sweep"
@@ -270,6 +274,29 @@ def _plans(connection: duckdb.DuckDBPyConnection, files: Files, live: Sequence[L
         f"SELECT sweep, cell_id, find FROM {scan(files, group)} WHERE find IS NOT NULL" for group in by_columns(searching)
     ]
     return " UNION ALL ".join(plans), " UNION ".join(searches)
+
+
+def _tell(connection: duckdb.DuckDBPyConnection, live: Sequence[LiveFile]) -> None:
+    """Create the table internal.sweeps: of each sweep the time of its last plan, its notes, and its grid: that of the last whole
+    plan, else of the last one, that has one."""
+    notes = {file.sweep: file.notes for file in sorted(live, key=lambda file: file.told_at) if file.notes}
+    plans: dict[str, list[LiveFile]] = {}
+    for file in live:
+        if file.request:
+            plans.setdefault(file.sweep, []).append(file)
+    rows = []
+    for sweep, files in plans.items():
+        by_time = sorted(files, key=lambda file: (bool(file.asked.grid), bool(file.request and file.request.whole), file.told_at))
+        said, asked = notes.get(sweep), by_time[-1].asked
+        at = max(file.told_at for file in files)
+        rows.append((sweep, at, said and said.note, list(said.tags) if said else [], asked.command or None, asked.grid or None))
+    kinds = (pa.string(), pa.int64(), pa.string(), pa.list_(pa.string()), pa.string(), pa.string())
+    names = ("sweep", "since", "note", "tags", "command", "grid")
+    columns = zip(*rows, strict=True) if rows else [()] * len(names)
+    arrays = [pa.array(column, kind) for column, kind in zip(columns, kinds, strict=True)]
+    connection.register("told", pa.table(arrays, names=names))
+    connection.execute("CREATE TABLE internal.sweeps AS SELECT * EXCLUDE (since), make_timestamp(since) AS asked_at FROM told")
+    connection.unregister("told")
 
 
 def _never_whole(live: Sequence[LiveFile]) -> list[str]:

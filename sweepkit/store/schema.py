@@ -49,6 +49,11 @@ PLAN_SCHEMA = pa.schema(
 PLANNED_FIND = pa.field("find", pa.string())
 """A further column in the plan of a sweep that searches: a network's question (`sweepkit.store.searches`) or NULL."""
 
+OF_GRID = (b"grid", b"command")
+"""Metadata of a plan file: the text of the grid as it was asked for, and the command. Plans of older versions have none."""
+NOTES = b"notes"
+"""Metadata of a file without rows among the plans: what a person says of a sweep, as JSON."""
+
 REQUIRED = ("cell_id", "status", "pack_id", "finished_at", *(fact.name for fact in _HOLDS))
 """Columns without which a file is foreign. Any other column may be missing, as in files of an older version."""
 

@@ -17,7 +17,7 @@ from sweepkit.declarations.columns import Column, Key
 from sweepkit.store.columns import DECLARATION, read_field, wider
 from sweepkit.store.files import UNUSABLE, Entry, Files, ResultsError, Unreadable, side_by_side
 from sweepkit.store.files.base import COMPACTED, FAILED, PACKS, PLANS
-from sweepkit.store.schema import BESIDE, DECLARED, PLAN_SCHEMA, PLANNED_FIND, REQUIRED, RESERVED, SCHEMA
+from sweepkit.store.schema import BESIDE, DECLARED, NOTES, OF_GRID, PLAN_SCHEMA, PLANNED_FIND, REQUIRED, RESERVED, SCHEMA
 
 MOST_ROWS_A_BYTE = 1
 """The most rows per byte that a file may claim. The id of a cell takes some 10 bytes, so a small file that claims a billion rows
@@ -34,6 +34,43 @@ class Request(NamedTuple):
     whole: bool
 
 
+class Asked(NamedTuple):
+    """The text of a grid, and the command that asked for it: a plan file holds them beside its rows."""
+
+    grid: str = ""
+    command: str = ""
+
+
+NOT_SAID = Asked()
+"""A plan of an older version, or one that a program wrote."""
+
+
+class Notes(NamedTuple):
+    """Note and tags that a person gave a sweep. `told_at` in microseconds since 1970."""
+
+    sweep: str
+    note: str = ""
+    tags: tuple[str, ...] = ()
+    told_at: int = 0
+
+    def written(self) -> str:
+        """The notes as a file holds them."""
+        return json.dumps(self._asdict())
+
+    @classmethod
+    def read(cls, text: bytes | str) -> "Notes":
+        """The notes that a file holds. ValueError if it holds none."""
+        try:
+            found = cls(**json.loads(text))
+        except (TypeError, ValueError, RecursionError) as error:
+            raise ValueError("its notes on a sweep are not as this project writes them") from error
+        texts = (found.sweep, found.note, *found.tags) if isinstance(found.tags, list) else (None,)
+        is_sound = all(isinstance(text, str) and text.isprintable() for text in texts) and isinstance(found.told_at, int)
+        if not is_sound or not found.sweep:
+            raise ValueError("its notes on a sweep are not as this project writes them")
+        return found._replace(tags=tuple(found.tags))
+
+
 class Inspection(NamedTuple):
     """The contents of one file's footer, or the `problem` with it. Files with equal `columns` can be read as one."""
 
@@ -44,13 +81,15 @@ class Inspection(NamedTuple):
     request: Request | None = None
     further: tuple[Column, ...] = ()
     declared_at: int = 0
+    asked: Asked = Asked()
+    notes: Notes | None = None
 
 
 class LiveFile(NamedTuple):
     """A file that readers read. `request` is that of a plan file whose rows agree in it, else None.
 
     `further`: the declarations of the file's further columns. `declared_at`: the time of the file's last row in microseconds
-    since 1970 if the file itself declares such columns, else 0.
+    since 1970 if the file itself declares such columns, else 0. `notes`: those of a file without rows among the plans.
     """
 
     entry: Entry
@@ -59,6 +98,18 @@ class LiveFile(NamedTuple):
     request: Request | None = None
     further: tuple[Column, ...] = ()
     declared_at: int = 0
+    asked: Asked = Asked()
+    notes: Notes | None = None
+
+    @property
+    def sweep(self) -> str:
+        """The sweep whose plan or notes these are; empty if the file does not say."""
+        return self.request.sweep if self.request else self.notes.sweep if self.notes else ""
+
+    @property
+    def told_at(self) -> int:
+        """When the plan was asked for or the notes were made, in microseconds since 1970; 0 if the file does not say."""
+        return self.request.planned_at if self.request else self.notes.told_at if self.notes else 0
 
 
 @dataclass(frozen=True)
@@ -132,7 +183,15 @@ def _inspect(files: Files, entry: Entry) -> Inspection:
         return Inspection(f"foreign: {metadata.num_rows:,} rows cannot be in {entry.size:,} bytes")
     request = _request(metadata) if is_plan and not problem else None
     declared_at = _last_row(metadata) if any(told for *_, told in beside) and not problem else 0
-    return Inspection(problem, columns, metadata.num_rows, covers, request, further, declared_at)
+    asked, notes = Asked(), None
+    if is_plan and not problem:
+        said = metadata.metadata or {}
+        asked = Asked(*(said.get(key, b"").decode(errors="replace") for key in OF_GRID))
+        try:
+            notes = Notes.read(said[NOTES]) if NOTES in said else None
+        except ValueError as error:
+            problem = f"foreign: {error}"
+    return Inspection(problem, columns, metadata.num_rows, covers, request, further, declared_at, asked, notes)
 
 
 def _told(column: pa.Field) -> tuple[str, pa.DataType, bytes | None]:
@@ -291,7 +350,9 @@ def _take(files: Files) -> Snapshot:
         for entry in entries:
             if entry not in bad and entry.path not in superseded_by:
                 seen = found[entry]
-                yield LiveFile(entry, seen.columns, seen.n_rows, seen.request, seen.further, seen.declared_at)
+                yield LiveFile(
+                    entry, seen.columns, seen.n_rows, seen.request, seen.further, seen.declared_at, seen.asked, seen.notes
+                )
 
     return Snapshot(
         rows=tuple(live([*compacted, *packs])),

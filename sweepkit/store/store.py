@@ -3,7 +3,7 @@
 import hashlib
 import re
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
@@ -13,9 +13,9 @@ from sweepkit.declarations.columns import Column
 from sweepkit.store import views
 from sweepkit.store.files import open_files
 from sweepkit.store.files.base import FAILED, LOGS, PACKS, PLANS, WRITTEN
-from sweepkit.store.schema import PLAN_SCHEMA, PLANNED_FIND, STATUSES, parquet_bytes, table_of
+from sweepkit.store.schema import OF_GRID, PLAN_SCHEMA, PLANNED_FIND, STATUSES, parquet_bytes, table_of
 from sweepkit.store.searches import Question
-from sweepkit.store.snapshot import latest_plan, named
+from sweepkit.store.snapshot import NOT_SAID, Asked, latest_plan, named
 from sweepkit.store.weights import write_pictures
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}")
@@ -82,25 +82,40 @@ class Store:
         return last and last.replace(tzinfo=UTC)
 
     def write_plan(
-        self, sweep: str, cell_ids: Iterable[str], whole: bool = False, asked: Mapping[str, Question] | None = None
+        self,
+        sweep: str,
+        cell_ids: Iterable[str],
+        whole: bool = False,
+        asked: Mapping[str, Question] | None = None,
+        grid: Asked = NOT_SAID,
     ) -> None:
         """Record which cells a sweep asks for. `whole`: this is its entire grid, and replaces what was planned before.
 
         Otherwise (a --limit, an override) the cells are added to the sweep's plan. `asked`: the questions of searches, by cell.
-        The last plan written is the latest, also if the clock of the machine that wrote an earlier one was fast.
+        `grid`: the text of the grid, and the command that asks for it. The last plan written is the latest, also if the clock of
+        the machine that wrote an earlier one was fast.
         """
         cells = sorted(set(cell_ids))
         finds = [asked[cell].written() if cell in asked else None for cell in cells] if asked else []
-        # A repeated request renews its file, so that planning A, then B, then A again leaves A.
-        told = [sweep, str(whole), *cells, *sorted({find for find in finds if find})]
-        digest = hashlib.sha256("\n".join(told).encode()).hexdigest()[:12]
-        slug = re.sub(r"[^A-Za-z0-9_-]+", "_", sweep)[:64]
         planned_at = max(time.time_ns() // 1000, latest_plan(self.files, sweep) + 1)
         columns = [[sweep] * len(cells), cells, [planned_at] * len(cells), [whole] * len(cells)]
         table = pa.table(columns, schema=PLAN_SCHEMA)
         if finds:
             table = table.append_column(PLANNED_FIND, [finds])
-        self.files.write(f"{PLANS}/{slug}.{digest}.parquet", parquet_bytes(table))
+        table = table.replace_schema_metadata(dict(zip(OF_GRID, grid, strict=True)) if grid.grid else None)
+        self.files.write(plan_path(sweep, whole, cells, finds), parquet_bytes(table))
+
+
+def plan_path(sweep: str, whole: bool, cells: Sequence[str], finds: Collection[str | None]) -> str:
+    """The path of a plan. A repeated request renews its file, so that planning A, then B, then A again leaves A."""
+    told = [sweep, str(whole), *cells, *sorted({find for find in finds if find})]
+    digest = hashlib.sha256("\n".join(told).encode()).hexdigest()[:12]
+    return f"{PLANS}/{in_path(sweep)}.{digest}.parquet"
+
+
+def in_path(sweep: str) -> str:
+    """The name of a sweep as part of a path."""
+    return re.sub(r"[^A-Za-z0-9_-]+", "_", sweep)[:64]
 
 
 def _brief(row: dict[str, Any]) -> str:

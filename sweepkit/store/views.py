@@ -1,5 +1,5 @@
-"""DuckDB views over a results directory: `cells`, `curves`, `neurons`, `spectra`, `outputs`, `plans`. They show committed rows
-only.
+"""DuckDB views over a results directory: `cells`, `curves`, `neurons`, `spectra`, `outputs`, `plans`, `sweeps`. They show
+committed rows only.
 
 A connection sees the files of the moment when it was made; connect again to see more. `run` and its callers ask again if files
 change meanwhile.
@@ -30,6 +30,7 @@ VIEWS = {
     "spectra": "one row per eigenfunction of the features' kernel, of a cell whose grid saves richness",
     "outputs": "one row per test example of a cell whose grid saves output",
     "plans": "the cells that each sweep asked for",
+    "sweeps": "one row per sweep: its size, note and tags, and the text of its grid",
 }
 """The views that others rely on, and what each holds."""
 

@@ -67,9 +67,8 @@ def test_status_counts(store: Store) -> None:
     assert found.exit_code == 0
     answer = json.loads(found.stdout)
     assert answer["cells"] == {"ok": 5, "diverged": 2, "failed": 2}
-    assert answer["sweeps"] == [
-        {"sweep": "eq3", "planned": 12, "done": 5, "diverged": 2, "failed": 1, "running": 2, "missing": 2, "in_part": True}
-    ]
+    counts = {"planned": 12, "done": 5, "diverged": 2, "failed": 1, "running": 2, "missing": 2, "in_part": True}
+    assert answer["sweeps"] == [{"sweep": "eq3", **counts, "note": "", "tags": []}]
     groups = [(group["status"], group["reason"], group["cells"]) for group in answer["failures"]]
     assert groups == [("failed", "RuntimeError: boom 1", 2), ("diverged", "diverged at steps 5 to 6", 2)]
     assert answer["failures"][0]["log_path"] == "/tmp/log"

@@ -27,6 +27,8 @@ SELECT sweep, count(*), count(*) FILTER (status = 'ok'), count(*) FILTER (status
 FROM planned GROUP BY sweep ORDER BY any_value(last) DESC NULLS LAST, sweep
 """
 
+_SAID = "SELECT sweep, note, tags, grid FROM sweeps"
+
 # Reasons that differ in numbers alone count as one, which names the range of steps as `store status` does.
 _REASONS = rf"""
 SELECT sweep, status, {ONE_REASON}, count(*), min(cell_id), arg_min(log_path, cell_id)
@@ -52,11 +54,24 @@ class Progress(NamedTuple):
     """Cells finished per minute over the span RECENT before `last`."""
     in_part: bool
     """True if its grid was never asked for as a whole."""
+    note: str = ""
+    tags: tuple[str, ...] = ()
+    grid: str = ""
+    """The text of its grid; empty if an older version planned it."""
 
     @property
     def done(self) -> int:
         """Cells that need no more training."""
         return self.ok + self.diverged
+
+    def about(self) -> str:
+        """Its tags and its note in a line: `#tag #other the note`."""
+        return " ".join([*(f"#{tag}" for tag in self.tags), self.note]).strip()
+
+    def has(self, words: str) -> bool:
+        """True if its name, tags, note and grid together have each of these words, whatever their case."""
+        text = " ".join((self.sweep, self.about(), self.grid)).lower()
+        return all(word in text for word in words.lower().split())
 
 
 class Reason(NamedTuple):
@@ -100,10 +115,14 @@ def progress(results: str) -> list[Progress]:
     """The progress of all sweeps with a plan; the sweep whose last cell finished latest comes first."""
     leased = [cell for driver in drivers(open_files(results)) if driver.alive for cell in driver.cell_ids]
     rows, parts = run(results, lambda connection: connection.execute(_PROGRESS, [leased]).fetchall()), never_whole(results)
+    said = {sweep: (note or "", tuple(tags or ()), grid or "") for sweep, note, tags, grid in fetch(results, _SAID)}
     return [
-        Progress(sweep, planned, ok, diverged, failed, running, missing, last, _rate(n, seconds), sweep in parts)
+        Progress(
+            sweep, planned, ok, diverged, failed, running, missing, last, _rate(n, seconds), sweep in parts,
+            *said.get(sweep, ()),
+        )
         for sweep, planned, ok, diverged, failed, running, missing, last, n, seconds in rows
-    ]
+    ]  # fmt: skip
 
 
 def reasons(results: str) -> dict[str, list[Reason]]:

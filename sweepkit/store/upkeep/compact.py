@@ -51,11 +51,11 @@ def compact(files: Files, now: bool = False, target_bytes: int = TARGET_BYTES) -
         if not done.written:
             files.prepare(folders=WRITTEN)
         try:
-            _merge(files, batch, done)
+            merge(files, batch, done)
         except FileNotFoundError as error:  # another compaction was faster
             turns.wait(error)
     snapshot = take(files)
-    _delete_merged(files, snapshot, 0.0 if now else GRACE_S, done)
+    delete_merged(files, snapshot, 0.0 if now else GRACE_S, done)
     done.bad |= {entry.path: problem for entry, problem in snapshot.bad.items()}
     return done
 
@@ -96,13 +96,14 @@ def _is_compacted(file: LiveFile) -> bool:
     return file.entry.path.startswith(f"{COMPACTED}/")
 
 
-def _merge(files: Files, batch: list[LiveFile], done: Compaction) -> None:
-    """Merge the files of a batch that are whole. FileNotFoundError if a file is gone."""
+def merge(files: Files, batch: list[LiveFile], done: Compaction, without: pa.Array | None = None) -> None:
+    """Merge the files of a batch that are whole, leaving out the rows of the cells `without`. FileNotFoundError if a file is
+    gone."""
     good, table = laid_end_to_end(files, batch)
     if not good:
         return
     covers = dict.fromkeys(path for file in good for path in (file.entry.path, *inspect(files, file.entry).covers))
-    path = write_compacted(files, table.take(_chosen(files, good)), covers)
+    path = write_compacted(files, table.take(_chosen(files, good, without)), covers)
     done.merged += len(good)
     done.written = [name for name in done.written if name not in covers] + [path]
 
@@ -143,12 +144,13 @@ def _newest(files: Files, batch: list[LiveFile], tables: list[pa.Table]) -> pa.S
     return tables[max(told, key=lambda i: (batch[i].declared_at, i), default=0)].schema
 
 
-def _chosen(files: Files, batch: list[LiveFile]) -> pa.Array:
+def _chosen(files: Files, batch: list[LiveFile], without: pa.Array | None) -> pa.Array:
     """Row numbers in the files laid end to end, sorted by SORT_KEYS: each cell's first row in each of ORDERS, as the views
-    choose."""
+    choose; none of the cells `without`."""
     with rows_of(files, Snapshot(rows=tuple(batch), plans=(), superseded={}, bad={})) as connection:
+        connection.register("without", pa.table({"cell_id": pa.array([], pa.string()) if without is None else without}))
         rows = connection.execute(f"""
-            SELECT _file, _row FROM internal.rows
+            SELECT _file, _row FROM internal.rows ANTI JOIN without USING (cell_id)
             QUALIFY {CHOSEN}
             ORDER BY {", ".join(SORT_KEYS)}""").fetchall()
     return numbers(files, batch, rows)
@@ -161,7 +163,8 @@ def numbers(files: Files, batch: list[LiveFile], rows: Iterable[tuple[str, int]]
     return pa.array([start_of[file] + row for file, row in rows if file in start_of], pa.int64())
 
 
-def _delete_merged(files: Files, snapshot: Snapshot, grace_s: float, done: Compaction) -> None:
+def delete_merged(files: Files, snapshot: Snapshot, grace_s: float, done: Compaction) -> None:
+    """Delete files that were merged at least so many seconds ago, once the file that replaces them proves whole."""
     whole: dict[Entry, bool] = {}
     merged: list[Entry] = []
     for entry, by in snapshot.superseded.items():

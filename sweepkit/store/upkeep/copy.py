@@ -49,19 +49,29 @@ def copy(source: Files, target: Files, sweeps: Collection[str] = ()) -> Copied:
     if roots[1].startswith(roots[0]) or roots[0].startswith(roots[1]):
         within = "itself" if roots[0] == roots[1] else f"{target.root}: one holds the other"
         raise ResultsError(f"{source.root} cannot be copied into {within}")
+    return carry_over(source, target, sweeps)
+
+
+def carry_over(source: Files, target: Files, sweeps: Collection[str] = (), cells: pa.Array | None = None) -> Copied:
+    """Copy as `copy` does, also where one directory lies in the other. `cells`: only these cells, whatever the sweeps ask for."""
     target.prepare(folders=WRITTEN)
     done = Copied()
     again_while_files_change(
-        source, lambda files, snapshot: snapshot, lambda snapshot: _copy(source, snapshot, target, done, sweeps)
+        source, lambda files, snapshot: snapshot, lambda snapshot: _copy(source, snapshot, target, done, sweeps, cells)
     )
     done.bad = {entry.path: problem for entry, problem in take(source).bad.items()}
     return done
 
 
-def _copy(source: Files, snapshot: Snapshot, target: Files, done: Copied, sweeps: Collection[str]) -> None:
+def _copy(
+    source: Files, snapshot: Snapshot, target: Files, done: Copied, sweeps: Collection[str], cells: pa.Array | None
+) -> None:
     there = run(target, lambda connection: connection.execute(f"SELECT {_RANKED} FROM internal.rows").fetchall())
     asked = f"cell_id IN (SELECT cell_id FROM plans WHERE sweep IN ({', '.join(map(literal, sweeps))}))" if sweeps else "true"
     with (connect_to if sweeps else rows_of)(source, snapshot) as connection:
+        if cells is not None:
+            connection.register("chosen", pa.table({"cell_id": cells}))
+            asked = "cell_id IN (SELECT cell_id FROM chosen)"
         lacking = _lacking(connection, there, asked)
         failed = f"SELECT count(*) FROM internal.rows WHERE status = 'failed' AND {asked}"
         ((done.failed,),) = connection.execute(failed).fetchall()
@@ -80,11 +90,9 @@ def _copy(source: Files, snapshot: Snapshot, target: Files, done: Copied, sweeps
         done.rows += len(wanted)
     plans = {entry.path: entry for entry in target.entries(PLANS)}
     for file in snapshot.plans:
-        if (not sweeps or (file.request and file.request.sweep in sweeps)) and _is_newer(
-            file, target, plans.get(file.entry.path)
-        ):
+        if (not sweeps or file.sweep in sweeps) and _is_newer(file, target, plans.get(file.entry.path)):
             target.write(file.entry.path, source.read(file.entry.path))
-            done.plans += 1
+            done.plans += file.notes is None
 
 
 def _lacking(
@@ -109,8 +117,10 @@ def _lacking(
 
 
 def _is_newer(plan: LiveFile, target: Files, there: Entry | None) -> bool:
-    """True if a plan was asked for later than `there`, the target's plan of its path, or if there is none."""
+    """True if a plan was asked for later, or notes were made later, than `there`, the target's file of this path, or if there is
+    none."""
     if there is None:
         return True
-    known = inspect(target, there).request
-    return plan.request is not None and known is not None and plan.request.planned_at > known.planned_at
+    known = inspect(target, there)
+    before = known.request.planned_at if known.request else known.notes.told_at if known.notes else None
+    return before is not None and plan.told_at > before

@@ -19,6 +19,7 @@ ORDER = {
     "spectra": "cell_id, eigenfunction",
     "outputs": "cell_id, example",
     "plans": "sweep, cell_id",
+    "sweeps": "sweep",
 }
 
 

@@ -25,6 +25,8 @@ class SweepCounts:
     missing: int
     in_part: bool
     """True if its grid was never asked for as a whole."""
+    note: str = ""
+    tags: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -86,6 +88,9 @@ def summarise(files: Files, sweep: str | None = None) -> Summary:
     running = {cell for driver in alive for cell in driver.cell_ids}
     status_of: dict[str, str] = dict(fetch(files, f"SELECT cell_id, status FROM {_source(sweep)}"))
     sql = f"SELECT sweep, list(cell_id) FROM plans WHERE {planned} GROUP BY sweep ORDER BY sweep"
+    said = {
+        name: (note, tags) for name, note, tags in fetch(files, "SELECT sweep, note, tags FROM sweeps WHERE note IS NOT NULL")
+    }
     plans: dict[str, list[str]] = dict(fetch(files, sql))
     if sweep is not None:
         alive = [driver for driver in alive if not set(driver.cell_ids).isdisjoint(plans.get(sweep, ()))]
@@ -98,7 +103,11 @@ def summarise(files: Files, sweep: str | None = None) -> Summary:
     return Summary(
         results=files.root,
         cells={name: statuses.count(name) for name in ("ok", "diverged", "failed")},
-        sweeps=[_counts(sweep, cells, status_of, running, sweep in parts) for sweep, cells in plans.items()],
+        sweeps=[
+            replace(_counts(sweep, cells, status_of, running, sweep in parts), note=note, tags=tuple(tags))
+            for sweep, cells in plans.items()
+            for note, tags in [said.get(sweep, ("", ()))]
+        ],
         failures=[replace(one, in_common=common.get((one.status, one.reason), "")) for one in failures],
         drivers=[{"driver": driver.description, "cells": len(driver.cell_ids)} for driver in alive],
         n_files=len(entries),

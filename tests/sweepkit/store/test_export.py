@@ -27,8 +27,8 @@ def test_database_equals_the_views(store: Store, tmp_path: Path) -> None:
     out = tmp_path / "out"
     for _ in range(2):  # the second replaces
         written = export(store.files, out)
-    assert written[out / "results.duckdb"] == 6 + 15 + 15 + 2
-    views = ["cells.csv", "curves.csv", "neurons.csv", "outputs.csv", "plans.csv", "spectra.csv"]
+    assert written[out / "results.duckdb"] == 6 + 15 + 15 + 2 + 1
+    views = ["cells.csv", "curves.csv", "neurons.csv", "outputs.csv", "plans.csv", "spectra.csv", "sweeps.csv"]
     assert sorted(os.listdir(out)) == sorted([*views, "results.duckdb"])
     with duckdb.connect(str(out / "results.duckdb"), read_only=True) as exported:
         assert [name for (name,) in exported.execute("SHOW TABLES").fetchall()] == sorted(VIEWS)

@@ -42,7 +42,8 @@ def test_columns_are_the_designs(store: Store, filled: bool) -> None:
     assert columns(store, "curves") == ["cell_id", "step", "train_loss", "train_acc", "test_acc", "test_auc", *ours]
     assert columns(store, "neurons") == ["cell_id", "neuron", "readout", "alignment"]
     assert columns(store, "plans") == ["sweep", "cell_id"]
-    there = ["cells", "curves", "neurons", "outputs", "plans", "spectra"]
+    assert columns(store, "sweeps") == ["sweep", "networks", "asked_at", "note", "tags", "command", "grid"]
+    there = ["cells", "curves", "neurons", "outputs", "plans", "spectra", "sweeps"]
     assert fetch(store.results, "SHOW TABLES") == [(name,) for name in there]
     assert columns(store, "spectra") == ["cell_id", "eigenfunction"]  # further ones are asked for
     assert columns(store, "outputs") == ["cell_id", "example"]
