@@ -20,6 +20,7 @@ from analysis.data.source import ResultsError, existing, location
 from analysis.drawing import AskedChart, draw
 from analysis.overlays.declared import theories_in
 from analysis.overlays.overlays import using
+from analysis.overlays.theory import Theory
 from analysis.overlays.waiting import computed, computed_within
 from analysis.scaling.thresholds import threshold_table
 from analysis.sql.statements import answer
@@ -149,7 +150,8 @@ class Results:
         differ in the parameter that suits; `by=""` draws a single curve. Parameters that are neither axes nor in `where` get one
         value, the paper's where there is one; the chart's subtitle says which. Theory that is not known yet is computed for
         `wait` seconds, or to the end with `wait=True`; values are kept on disk, and what is left out is told. `theory=[error]`
-        draws functions of yours alone, declared by `theory` of `analysis.study`.
+        draws functions of yours alone, whose arguments are keys: beside all networks, or beside those that `theory` of
+        `analysis.study` names.
 
         `title`: by default the parameters that all networks share, the intervals and n; `title=""` draws none, and the chart's
         `description` still holds these words. `width` and `height` of a panel are in pixels: 96 to the inch in a PDF.
@@ -164,7 +166,7 @@ class Results:
         size = {name: pixels for name, pixels in (("width", width), ("height", height)) if pixels is not None}
         in_full = partial(computed, otherwise="wait=False leaves it out")
         compute = (in_full if wait else None) if isinstance(wait, bool) else computed_within(wait)
-        with nullcontext() if isinstance(theory, bool) else using(theories_in(theory)):
+        with nullcontext() if isinstance(theory, bool) else using(self._theories(theory)):
             drawn, measure, look = draw(self.results, asked, compute, SINGLE | size, SEVERAL | size)
         if library == "matplotlib":
             from analysis.charts.shown.in_matplotlib import figure
@@ -175,6 +177,9 @@ class Results:
         words = drawn.caption if title is None else title
         titled = {"title": _titled(words, look.width * (look.columns if look.facet else 1), title is None)} if words else {}
         return shown(drawn.chart).properties(description=drawn.caption, **titled)
+
+    def _theories(self, functions: Sequence[Callable[..., Any]]) -> list[Theory]:
+        return theories_in(functions, [*measures(self.results)], [*grid_keys(self.results), SEED, "step"])
 
     @spelled
     def threshold(

@@ -187,9 +187,8 @@ def one_setting(
 ) -> Setting:
     """The points of one setting of all keys but `axes`; `declared` are the columns of their store.
 
-    Of several settings, those whose points vary in most of the axes are considered. Of these the one nearest to `prefer` is
-    taken, then that with most other keys at their defaults, then that of the newest version of the code, then that with most
-    points, then with most networks. ValueError for an empty frame.
+    Ranks settings by: number of varying axes; nearness to `prefer`; other keys at their defaults; newest version of the code;
+    number of points; number of networks. The first is taken. ValueError for an empty frame.
     """
     if frame.empty:
         raise ValueError("no points to choose a setting of")

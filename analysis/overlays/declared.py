@@ -1,7 +1,8 @@
 """Theory declared beside its formula: the decorator `theory`, as `from analysis.study import theory`."""
 
 import inspect
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
+from functools import partial, wraps
 from typing import Any, TypeVar
 
 import numpy as np
@@ -13,7 +14,7 @@ from analysis.overlays.theory import About, Theory
 from analysis.theory.cache import is_kept, kept
 from analysis.theory.estimate import Estimate
 from sweepkit.console.errors import spelled
-from sweepkit.console.words import listed, show
+from sweepkit.console.words import listed, nearest, show
 from sweepkit.studies import StudyError
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -91,12 +92,22 @@ def theory(
     return declare
 
 
-def theories_in(functions: Sequence[Any]) -> list[Theory]:
-    """The theories that these functions were declared as. StudyError for one that was not."""
+def theories_in(functions: Sequence[Any], metrics: Sequence[str] = (), keys: Collection[str] = ()) -> list[Theory]:
+    """The theories that these functions were declared as; a function of some of these keys that was not is theory of these
+    metrics, of all networks. StudyError for what is neither."""
+    found: list[Theory] = []
     for function in functions:
         if not hasattr(function, DECLARED):
-            raise StudyError(f"{show(function)} is no theory: declare it by @theory(...), of `from analysis.study import theory`")
-    return [one for function in functions for one in getattr(function, DECLARED)]
+            if not metrics or not inspect.isroutine(function):
+                said = "declare it by @theory(...), of `from analysis.study import theory`"
+                raise StudyError(f"{show(function)} is no theory: {said}")
+            if strange := [key for key in _keys(function) if key not in keys]:
+                near = nearest(strange[-1], keys)
+                raise StudyError(f"theory {function.__name__}: no network has a key {listed(strange)}{near}")
+            name = "formula" if function.__name__ == "<lambda>" else function.__name__.replace("_", " ")
+            function = theory(name, metric=metrics, of={key: {} for key in USUAL})(wraps(function)(partial(function)))
+        found += getattr(function, DECLARED)
+    return found
 
 
 def _keys(function: Callable[..., Any]) -> tuple[str, ...]:

@@ -165,16 +165,19 @@ def _inspect(files: Files, entry: Entry) -> Inspection:
         return Inspection("foreign: not a .parquet file")
     if entry.size == 0:
         return Inspection("empty file")
+    is_plan = entry.path.startswith(f"{PLANS}/")
     try:
         with files.open(entry) as source:
             metadata = pq.read_metadata(source)
         schema = metadata.schema.to_arrow_schema()
     except (pa.ArrowException, OSError, ValueError) as error:
         return Inspection(f"torn or not Parquet: {_of_content(error, entry, files)}")
-    is_plan = entry.path.startswith(f"{PLANS}/")
     listed = _Listed(tuple(schema.names), schema)
     beside = tuple(_told(schema.field(name)) for name in listed.names if name not in (_PLANNED if is_plan else _OURS))
     problem, columns, further = _columns(listed, is_plan, beside)
+    # Other programs leave the declarations out; so did older versions, whose files are known by the digest in their names.
+    if not (problem or is_plan or schema.field(0).metadata) and _is_not_named(entry.path, files.read(entry.path)):
+        problem = "foreign: another program has written it, as its name has no digest of its bytes"
     # A file that is not read replaces none: the files that it lists are read as long as they are there.
     covers = _covers(metadata) if entry.path.startswith(f"{COMPACTED}/") and not problem else ()
     if covers is None:
@@ -377,6 +380,9 @@ def latest_plan(files: Files, sweep: str) -> int:
     return max((at for at, _ in plans_of(files, sweep)), default=0)
 
 
+_DIGEST = re.compile(r"-([0-9a-f]{12})\.parquet$")
+
+
 def named(folder: str, stem: str, data: bytes) -> str:
     """The path of a file of rows. The digest in it makes a commit idempotent and every file immutable."""
     return f"{folder}/{stem}-{hashlib.sha256(data).hexdigest()[:12]}.parquet"
@@ -391,10 +397,15 @@ def verify(files: Files, entry: Entry) -> str | None:
             parquet.read_row_group(i).validate(full=True)  # finds texts that are not UTF-8 too, which DuckDB refuses
     except (pa.ArrowException, OSError, ValueError) as error:
         return f"torn or flipped bits: {_of_content(error, entry, files)}"
-    digest = re.search(r"-([0-9a-f]{12})\.parquet$", entry.path)
-    if digest and digest[1] != hashlib.sha256(data).hexdigest()[:12]:
+    if _DIGEST.search(entry.path) and _is_not_named(entry.path, data):
         return "flipped bits: the bytes do not match the digest in the file's name"
     return None
+
+
+def _is_not_named(path: str, data: bytes) -> bool:
+    """True if the name of a file has no digest of its bytes."""
+    digest = _DIGEST.search(path)
+    return digest is None or digest[1] != hashlib.sha256(data).hexdigest()[:12]
 
 
 def _of_content(error: Exception, entry: Entry, files: Files) -> str:

@@ -419,8 +419,25 @@ def test_a_chart_with_curves_of_ones_own_alone(measured):
 
     chart = Results(measured).plot(x="L", where={"d": 128, "gamma": 1}, theory=[half])
     assert "mine" in chart.to_json() and "Eq. 3" not in chart.to_json()
-    with pytest.raises(StudyError, match="is no theory: declare it"):
-        Results(measured).plot(x="L", where={"d": 128, "gamma": 1}, theory=[len])
+
+
+def test_a_plain_function_of_keys_is_drawn_beside_all_networks(measured):
+    def my_guess(L):
+        return 1 - 1 / L
+
+    r = Results(measured)
+    chart = r.plot(x="L", y="final_test_acc", where={"d": 128, "gamma": 1}, theory=[my_guess])
+    assert "my guess" in chart.to_json() and "0.8" in chart.to_json()
+    assert "formula" in r.plot(x="L", where={"d": 128, "gamma": 1}, theory=[lambda L, d: 1 - d / L**2]).to_json()
+    for wrong, why in (("my_guess", "is no theory: declare it"), (len, "each argument must be the name of a key")):
+        with pytest.raises(StudyError, match=why):
+            r.plot(x="L", theory=[wrong])
+    with pytest.raises(StudyError, match="theory of_n: no network has a key n, widht; did you mean 'width'"):
+        r.plot(x="L", theory=[of_n])
+
+
+def of_n(n, widht):
+    return 1 / n + widht
 
 
 def test_claims_of_a_file_or_of_one_study(measured, tmp_path):

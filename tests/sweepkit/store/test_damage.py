@@ -7,6 +7,7 @@ import pytest
 from sweepkit.store import views
 from sweepkit.store.leases import Lease
 from sweepkit.store.schema import parquet_bytes, table_of
+from sweepkit.store.snapshot import named
 from sweepkit.store.store import Store
 from sweepkit.store.upkeep.check import check
 from sweepkit.store.views import fetch
@@ -63,6 +64,19 @@ def test_bad_file_is_left_out_and_named(store: Store, folder: str, kind: str) ->
     report = check(store.files)
     assert list(report.bad) == [f"{folder}/bad.parquet"]
     assert problem in report.bad[f"{folder}/bad.parquet"]
+
+
+@pytest.mark.parametrize("name", ["mine.parquet", "mine-0123456789ab.parquet"])
+def test_a_file_of_another_program_is_left_out_and_named(store: Store, name: str) -> None:
+    """Such as a table that somebody took from the store, changed and put back: its columns are those of older files."""
+    older = table_of([row(10)]).replace_schema_metadata(None)
+    plain = pa.table(older.columns, names=older.column_names)
+    store.files.write(named("packs", "older", parquet_bytes(plain)), parquet_bytes(plain))
+    changed = plain.set_column(plain.column_names.index("cell_id"), "cell_id", pa.array([f"{11:020x}"]))
+    store.files.write(f"packs/{name}", parquet_bytes(changed))
+    assert fetch(store.results, "SELECT count(*) FROM cells") == [(4,)]
+    assert list(check(store.files).bad) == [f"packs/{name}"]
+    assert "foreign: another program has written it" in check(store.files).bad[f"packs/{name}"]
 
 
 def test_bad_plan_is_left_out(store: Store) -> None:
