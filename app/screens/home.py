@@ -1,5 +1,6 @@
 """Each sweep's main result, how far it is, its verdicts, why networks failed, and what to look at next."""
 
+import shlex
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from html import escape
@@ -160,8 +161,9 @@ def _parts(results: str, sweep: Progress, why: list[Reason]) -> _Place:
         if sweep.in_part:
             st.caption(f"{capital(IN_PART)}.".replace("--", "\\-\\-"))
         if sweep.missing and not sweep.running:
-            command = sweep_command("GRID", results)
-            st.caption(f"{sweep.missing:,} not trained yet. `{command}` with its grid trains only those.")
+            asked = command("run", *shlex.split(sweep.command)[2:], *where(results)) if sweep.command else ""
+            again = f"`{asked}` again" if asked else f"`{sweep_command('GRID', results)}` with its grid"
+            st.caption(f"{sweep.missing:,} not trained yet. {again} trains only those.")
         verdicts, following = st.container(), st.container()
     figures = st.container()
     if sweep.grid:

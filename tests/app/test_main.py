@@ -16,10 +16,13 @@ from app.choices import format_of
 from app.parts.papers_figures import drawings
 from app.screens.home import N_LINES
 from app.script import PAGES
+from sweepkit.console.commands import command
 from sweepkit.declarations.columns import Key
 from sweepkit.store.leases import Lease
 from sweepkit.store.schema import PLAN_SCHEMA, PLANNED_FIND, parquet_bytes
+from sweepkit.store.snapshot import Asked
 from sweepkit.store.store import Store
+from sweepkit.store.upkeep.notes import tell
 from sweepkit.store.views import fetch
 from tests.analysis.test_board import judged
 from tests.app.conftest import RUN_S, script_of_page
@@ -335,6 +338,24 @@ def test_home_of_many_sweeps(page, tmp_path):
     assert [one.value for one in page("home", tmp_path, sweep="sweeep7").warning] == [
         "No sweep `sweeep7` here; did you mean 'sweep7'?"
     ]
+
+
+def test_home_shows_notes_and_grids_and_finds_sweeps_by_their_words(page, tmp_path):
+    store = Store(str(tmp_path))
+    for i, name in enumerate(["alpha", "beta", "gamma", "delta"]):
+        store.commit(name, rows(10 * i, 2))
+        asked = Asked(f"grids: [] # of {name}", f"sweep run {name}.yaml d=8")
+        store.write_plan(name, [f"{10 * i + j:020x}" for j in range(3)], whole=True, grid=asked)
+    tell(store.files, "beta", "a <pilot> run", ["low", "d"])
+    home = page("home", tmp_path)
+    assert "#low #d a &lt;pilot&gt; run" in " ".join(one.body for one in home.get("html"))
+    asked = command("run", "beta.yaml", "d=8", "--results", str(tmp_path))
+    assert f"1 not trained yet. `{asked}` again trains only those." in [caption.value for caption in home.caption]
+    for words, there in (("PILOT low", ["beta"]), ("of delta", ["delta"]), ("alpha", ["alpha"]), ("nowhere", [])):
+        found = page("home", tmp_path, find=words)
+        shown = [text.value for text in found.markdown if text.value.startswith("**")]
+        assert [name for name in ("alpha", "beta", "gamma", "delta") if any(f"**{name}**" in text for text in shown)] == there
+        assert any("No sweep has these words" in caption.value for caption in found.caption) == (not there)
 
 
 def test_curves_of_many_sweeps_opens_on_the_newest(page, tmp_path):

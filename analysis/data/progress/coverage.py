@@ -27,7 +27,7 @@ SELECT sweep, count(*), count(*) FILTER (status = 'ok'), count(*) FILTER (status
 FROM planned GROUP BY sweep ORDER BY any_value(last) DESC NULLS LAST, sweep
 """
 
-_SAID = "SELECT sweep, note, tags, grid FROM sweeps"
+_SAID = "SELECT sweep, coalesce(note, ''), tags, coalesce(grid, ''), coalesce(command, '') FROM sweeps"
 
 # Reasons that differ in numbers alone count as one, which names the range of steps as `store status` does.
 _REASONS = rf"""
@@ -58,6 +58,8 @@ class Progress(NamedTuple):
     tags: tuple[str, ...] = ()
     grid: str = ""
     """The text of its grid; empty if an older version planned it."""
+    command: str = ""
+    """The command that asked for it."""
 
     @property
     def done(self) -> int:
@@ -115,7 +117,7 @@ def progress(results: str) -> list[Progress]:
     """The progress of all sweeps with a plan; the sweep whose last cell finished latest comes first."""
     leased = [cell for driver in drivers(open_files(results)) if driver.alive for cell in driver.cell_ids]
     rows, parts = run(results, lambda connection: connection.execute(_PROGRESS, [leased]).fetchall()), never_whole(results)
-    said = {sweep: (note or "", tuple(tags or ()), grid or "") for sweep, note, tags, grid in fetch(results, _SAID)}
+    said = {sweep: (note, tuple(tags or ()), *asked) for sweep, note, tags, *asked in fetch(results, _SAID)}
     return [
         Progress(
             sweep, planned, ok, diverged, failed, running, missing, last, _rate(n, seconds), sweep in parts,
