@@ -14,7 +14,7 @@ from analysis.data.keys import captioned, spoken
 from analysis.data.measures import measures
 from analysis.data.parts import are_at_equilibrium
 from analysis.data.points import described, one_setting, seeds, unusual, varying
-from analysis.data.selection import SEED, VERSION, Selection, fits, grid_keys
+from analysis.data.selection import SEED, VERSION, Selection, fits, grid_keys, trained_here
 from analysis.data.usual import OF_STUDIES, settings
 from sweepkit.console.words import counted, shown
 from sweepkit.declarations.columns import Column, Key
@@ -44,7 +44,8 @@ def noting_networks() -> Iterator[Used]:
     used = Used(set(), [])
     token = _USED.set(used)
     try:
-        yield used
+        with trained_here():
+            yield used
     finally:
         _USED.reset(token)
 

@@ -1,7 +1,9 @@
 """Selections of networks: of one sweep or of the whole store, with some values of some grid keys, as SQL that users can run
 too."""
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
 from typing import Any, Generic, NamedTuple, TypeVar
 
@@ -22,6 +24,21 @@ SEED = "seed"
 VERSION = "science_version"
 """The column that names the version of what computed a network: of the code, of a user's own file, or of the images and weights
 of CIFAR-100."""
+
+
+ENGINE_IS_OURS = "engine IS DISTINCT FROM 'imported'"
+"""SQL that is true of networks that were trained here."""
+_JUDGED: ContextVar[bool] = ContextVar("_JUDGED", default=False)
+
+
+@contextmanager
+def trained_here() -> Iterator[None]:
+    """Inside, selections leave out networks that were imported: a verdict rests on none of them."""
+    token = _JUDGED.set(True)
+    try:
+        yield
+    finally:
+        _JUDGED.reset(token)
 
 
 @dataclass(frozen=True)
@@ -52,6 +69,7 @@ class Selection:
     def condition(self) -> str:
         """The SQL after WHERE; `true` if nothing limits the selection."""
         limits = [] if self.sweep is None else [f"sweep = {literal(self.sweep)}"]
+        limits += [ENGINE_IS_OURS] if _JUDGED.get() else []
         for key, values in self.where:
             limits.append(one_of(quoted(key), values))
         return " AND ".join([*limits, *([self.limits] if self.limits else [])]) or "true"

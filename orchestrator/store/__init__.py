@@ -1,6 +1,6 @@
 """`sweep store`: the commands that look after a results directory. Sweeps may run meanwhile."""
 
-from orchestrator.store import sweeps
+from orchestrator.store import imports, sweeps
 from orchestrator.store.files import app
 
-__all__ = ["app", "sweeps"]
+__all__ = ["app", "imports", "sweeps"]

@@ -60,7 +60,7 @@ def test_help_names_every_subcommand_and_imports_none():
 def test_the_help_of_the_store_tells_each_command_in_a_whole_sentence():
     done = CliRunner().invoke(app, ["store", "--help"], prog_name="sweep", terminal_width=80)
     commands = [line for line in done.output.partition("Commands:")[2].splitlines() if line.strip()]
-    assert len(commands) == 11 and all(line.endswith(".") and not line.endswith("...") for line in commands), done.output
+    assert len(commands) == 12 and all(line.endswith(".") and not line.endswith("...") for line in commands), done.output
 
 
 def test_version_is_that_of_the_project():
