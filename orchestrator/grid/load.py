@@ -9,8 +9,6 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import yaml
-
 from orchestrator.grid.blocks import Block
 from orchestrator.grid.context import Context
 from orchestrator.grid.hints import explained, unknown_key
@@ -35,7 +33,7 @@ from orchestrator.grid.top import (
     sweep_name,
 )
 from sweepkit.console.words import counted, listed, nearest, show, shown
-from sweepkit.console.yaml_lines import Item
+from sweepkit.console.yaml_lines import Item, written
 from sweepkit.shipped import ROOT, grid_path, grids
 from trainables.cell import Cell
 
@@ -252,7 +250,7 @@ def _read(grid: str | Path | Mapping[str, Any], max_cells: int, name: str | None
     if root is None or not isinstance(root.value, dict):
         raise GridError(report.problems or [Problem(IN_PYTHON, None, _NO_GRID.format(show(grid)))])
     named = None if name is None else Item(name, "name")
-    text = grid if isinstance(grid, str) else yaml.safe_dump(json.loads(json.dumps(_plain(root), default=str)), sort_keys=False)
+    text = grid if isinstance(grid, str) else written(_plain(root))
     return _made(Source(root, Path(IN_PYTHON), {}, {}, named, max_cells, text), report)
 
 

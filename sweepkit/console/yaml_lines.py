@@ -1,5 +1,6 @@
 """The reader of all YAML. It keeps the line of every value, reads numbers such as `1e-3` by YAML 1.2, refuses duplicate keys."""
 
+import json
 import math
 import re
 from dataclasses import dataclass, replace
@@ -112,6 +113,11 @@ def _plain(item: Item) -> Any:
     if isinstance(item.value, dict):
         return {key: _plain(inner) for key, inner in item.value.items()}
     return [_plain(inner) for inner in item.value] if isinstance(item.value, list) else item.value
+
+
+def written(value: Any) -> str:
+    """Plain values as a YAML document, keys in their order. Values of other types are written as text."""
+    return yaml.safe_dump(json.loads(json.dumps(value, default=str)), sort_keys=False)
 
 
 def parse_yaml(

@@ -261,13 +261,15 @@ def _plans(connection: duckdb.DuckDBPyConnection, files: Files, live: Sequence[L
     once: list[LiveFile] = []
     several: list[LiveFile] = []
     for sweep, requests in sweeps.items():
-        asked = [
+        latest = [
             file for file in requests if file.request and file.request.planned_at >= since.get(sweep, file.request.planned_at)
         ]
-        (several if repeated(hashes(connection, files, asked))[1] else once).extend(asked)
+        (several if repeated(hashes(connection, files, latest))[1] else once).extend(latest)
     plans = ["SELECT sweep, cell_id FROM internal.no_plans"]
     plans += [f"SELECT sweep, cell_id FROM {scan(files, group)}" for group in by_columns(once)]
-    plans += [f"SELECT DISTINCT sweep, cell_id FROM {scan(files, group)}" for group in by_columns(several)]
+    if several:  # of one sweep in files of different columns, too: some of its requests searched
+        united = " UNION ALL ".join(f"SELECT sweep, cell_id FROM {scan(files, group)}" for group in by_columns(several))
+        plans += [f"SELECT DISTINCT sweep, cell_id FROM ({united})"]
     searching = [file for file in (*once, *several) if PLANNED_FIND.name in dict(file.columns)]
     searches = ["SELECT sweep, cell_id, find FROM internal.no_plans"]
     searches += [

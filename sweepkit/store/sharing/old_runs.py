@@ -18,11 +18,10 @@ from pathlib import Path
 from typing import Any, Literal
 
 import duckdb
-import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
 from sweepkit.console.words import counted, listed, nearest, pydantic_reason, show, shown
-from sweepkit.console.yaml_lines import NotYamlError, read_yaml
+from sweepkit.console.yaml_lines import NotYamlError, read_yaml, written
 from sweepkit.declarations.columns import Column, Key, Kind, Metric
 from sweepkit.declarations.metrics import METRICS
 from sweepkit.declarations.synonyms import ELSEWHERE
@@ -104,7 +103,7 @@ def read_map(names: Sequence[str]) -> tuple[Map, str]:
             joins = isinstance(value, dict | list) and type(told.get(key)) is type(value) and key != "status"
             told[key] = (told[key] | value if isinstance(value, dict) else told[key] + value) if joins else value
     try:
-        return Map.model_validate(told), yaml.safe_dump(told, sort_keys=False) if told else ""
+        return Map.model_validate(told), written(told) if told else ""
     except ValidationError as error:
         raise ResultsError(f"{listed(names)}: {pydantic_reason(error)}; a map has the keys {listed(Map.model_fields)}") from None
 
@@ -203,9 +202,7 @@ def _draft(unknown: Sequence[str], table: Sequence[Cell]) -> str:
     """A map that takes numbers with fractions for metrics, and other values for keys."""
     numbers = [name for name in unknown if _kind(one.get(name) for one in table) == "number"]
     groups = {"keys": [name for name in unknown if name not in numbers], "metrics": numbers}
-    return yaml.safe_dump(
-        {role: {name: name for name in names} for role, names in groups.items() if names}, sort_keys=False
-    ).rstrip()
+    return written({role: {name: name for name in names} for role, names in groups.items() if names}).rstrip()
 
 
 def _kind(values: Iterable[Any]) -> Kind:

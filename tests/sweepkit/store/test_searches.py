@@ -40,6 +40,13 @@ def test_that_of_most_networks_comes_first(store):
     assert fetch(store.results, "SELECT sweep, count(*) FROM plans GROUP BY ALL ORDER BY ALL") == [("a", 5), ("b", 5), ("c", 9)]
 
 
+def test_a_network_of_a_search_and_of_a_plain_request_is_planned_once(store):
+    store.write_plan("a", ids(0, 5), whole=True)
+    store.write_plan("a", ids(3, 5), asked=dict.fromkeys(ids(3, 5), OF_L))
+    assert fetch(store.results, "SELECT count(*), count(DISTINCT cell_id) FROM plans") == [(8, 8)]
+    assert fetch(store.results, "SELECT networks FROM sweeps") == [(8,)]
+
+
 def test_a_whole_grid_that_asks_otherwise_replaces_the_question(store):
     store.write_plan("a", ids(0, 5), whole=True, asked=dict.fromkeys(ids(0, 5), OF_L))
     other = OF_L._replace(at=0.97)
