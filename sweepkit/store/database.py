@@ -261,10 +261,10 @@ def _plans(connection: duckdb.DuckDBPyConnection, files: Files, live: Sequence[L
     once: list[LiveFile] = []
     several: list[LiveFile] = []
     for sweep, requests in sweeps.items():
-        latest = [
+        recent = [
             file for file in requests if file.request and file.request.planned_at >= since.get(sweep, file.request.planned_at)
         ]
-        (several if repeated(hashes(connection, files, latest))[1] else once).extend(latest)
+        (several if repeated(hashes(connection, files, recent))[1] else once).extend(recent)
     plans = ["SELECT sweep, cell_id FROM internal.no_plans"]
     plans += [f"SELECT sweep, cell_id FROM {scan(files, group)}" for group in by_columns(once)]
     if several:  # of one sweep in files of different columns, too: some of its requests searched
