@@ -50,6 +50,7 @@ ALLOWED = {
     ("analysis/claims/verdict_cache.py", "pickle.loads"): "verdicts in the cache, which is private to its user",
     ("orchestrator/python/process.py", "pickle.loads"): "the pipe between a notebook and the sweep that it started",
     ("trainables/features/images/readers.py", "pickle.Unpickler"): "a reader of CIFAR that lets arrays in and nothing else",
+    ("sweepkit/store/sharing/old_runs.py", "pickle.Unpickler"): "a reader of old runs that lets plain values and arrays in",
     (
         "trainables/features/weights/headers.py",
         "pickle.Unpickler",

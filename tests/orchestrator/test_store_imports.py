@@ -207,6 +207,7 @@ WRONG = {
     "map": ({"L": 3}, "kees: {}", "a map has the keys sweep, run, prefixes, keys, metrics, curves, status, ignore"),
     "no YAML": ({"L": 3}, "keys: [", "map.yaml"),
     "lazy": ({"gamma": "lazy"}, "", "there is no d: give gamma as a number"),
+    "one step": ({"L": 3, "step": 100}, "", "step = 100 is a value of one evaluation: name by `run` the column"),
     "reserved": ({"L": 3, "x": 1.5}, "metrics: {cell_id: x}", "cell_id"),
     "none ended": ({"L": 3, "s": "running"}, "status: {column: s}", "holds no run that has ended: 1 row"),
 }

@@ -111,12 +111,16 @@ def read_map(names: Sequence[str]) -> tuple[Map, str]:
 class _Plain(pickle.Unpickler):
     """Reads records of plain values and of NumPy's numbers and arrays, and runs nothing else: a pickle can name any function."""
 
-    ALLOWED = ("_reconstruct", "scalar", "ndarray", "dtype", "_frombuffer")
+    ALLOWED = frozenset({("numpy", "ndarray"), ("numpy", "dtype"), ("_codecs", "encode")}) | {
+        (f"numpy.{core}.{module}", name)
+        for core in ("core", "_core")
+        for module, name in (("multiarray", "_reconstruct"), ("multiarray", "scalar"), ("numeric", "_frombuffer"))
+    }
 
     def find_class(self, module: str, name: str) -> Any:
-        if module.split(".")[0] == "numpy" and name in self.ALLOWED:
-            return super().find_class(module, name)
-        raise pickle.UnpicklingError(f"it holds {module}.{name}")
+        if (module, name) not in self.ALLOWED:
+            raise pickle.UnpicklingError(f"it holds {module}.{name}")
+        return super().find_class(module, name)
 
 
 def read_table(path: Path) -> list[dict[str, Any]]:
@@ -309,7 +313,12 @@ def _curves(told: Map, rows: Sequence[Cell], place: str) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for name, of in told.curves.items():
         metric = METRICS.get(name) or Metric(name, name, per="evaluation")
-        values = [row.get(of.column) for row in rows] if told.run else list(rows[-1].get(of.column) or ())
+        values = [row.get(of.column) for row in rows] if told.run else rows[-1].get(of.column) or []
+        if not isinstance(values, list):
+            raise ResultsError(
+                f"{place}: {name} = {show(values)} is a value of one evaluation: name by `run` the column that names a run whose "
+                f"rows are its evaluations, give lists, or leave the column out: ignore: [{of.column}]"
+            )
         kind = metric.kind if metric.kind == "whole" else "number"
         listed_values = [_value(Of(value=value, scale=of.scale), {}, place, name, kind) for value in values]
         if listed_values:
