@@ -132,7 +132,7 @@ class Results:
         *,
         panels: str | None = None,
         centre: Literal["mean", "median"] = "mean",
-        theory: bool | Sequence[Callable[..., Any]] = True,
+        theory: bool | Callable[..., Any] | Sequence[Callable[..., Any]] = True,
         residuals: bool = True,
         intervals: bool = True,
         seeds: bool = False,
@@ -178,7 +178,8 @@ class Results:
         titled = {"title": _titled(words, look.width * (look.columns if look.facet else 1), title is None)} if words else {}
         return shown(drawn.chart).properties(description=drawn.caption, **titled)
 
-    def _theories(self, functions: Sequence[Callable[..., Any]]) -> list[Theory]:
+    def _theories(self, told: Callable[..., Any] | Sequence[Callable[..., Any]]) -> list[Theory]:
+        functions = [told] if callable(told) else told
         return theories_in(functions, [*measures(self.results)], [*grid_keys(self.results), SEED, "step"])
 
     @spelled

@@ -35,6 +35,7 @@ def import_runs(
     ] = None,
     name: Annotated[str | None, typer.Option("--name", metavar="NAME", help="The name of the sweep. Default: the map's.")] = None,
     results: Results = "results",
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Import nothing; say what each column would become.")] = False,
 ) -> None:
     """Import old runs as networks of a sweep, for figures, theory, the app and exports. Doing it again adds only what is new.
 
@@ -55,6 +56,11 @@ def import_runs(
         known = _keys() | declared(store.results)
         told = resolved(told, list(dict.fromkeys(column for row in rows for column in row)), rows, known)
         found = old_runs(rows, told, known, str(table))
+        if dry_run:
+            for role, group in (("key", told.keys), ("metric", told.metrics), ("curve", told.curves)):
+                for one, of in group.items():
+                    echo(f"{role} {one}: {f'column {of.column}' if of.column else f'{show(of.value)} for all runs'}")
+            return echo(f"{counted(len(found.rows), 'network')} for {sweep}; nothing was imported")
         trained = (
             f"SELECT 1 FROM plans JOIN cells USING (cell_id) WHERE sweep = {literal(sweep)} AND engine <> '{IMPORTED}' LIMIT 1"
         )

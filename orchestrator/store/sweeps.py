@@ -14,7 +14,7 @@ from orchestrator.grid.top import sweep_name
 from orchestrator.store.files import Results, app, check_names, echo, opened, show_table, size_text
 from sweepkit.console.commands import command, where
 from sweepkit.console.streams import answers
-from sweepkit.console.terminal import stop, told
+from sweepkit.console.terminal import stop
 from sweepkit.console.words import counted, listed
 from sweepkit.console.yaml_lines import Item
 from sweepkit.store.sql import literal
@@ -55,15 +55,17 @@ def size(
 
 @app.command(short_help="The grid of a sweep, as it was asked for.")
 def grid(sweep: Sweep, results: Results = "results") -> None:
-    """Print the text of a sweep's grid on standard output, and the command that asked for it on standard error."""
+    """Print the text of a sweep's grid, below the command that asked for it.
+
+    Of a grid from Python it is the command for the same as a file.
+    """
     answers()
     with opened(results) as files:
         check_names(files, [sweep])
         [(text, asked)] = fetch(files, f"SELECT grid, command FROM sweeps WHERE sweep = {literal(sweep)}")
     if not text:
         stop(f"{sweep} was planned by an older version, which kept no grid: run it again, and its grid is kept", 1)
-    told(f"asked for by: {asked}")
-    typer.echo(text, nl=not text.endswith("\n"))
+    typer.echo(f"# {asked}\n{text}", nl=not text.endswith("\n"))
 
 
 @app.command(short_help="Tags and a note of a sweep.")
@@ -141,16 +143,19 @@ def delete(
 
 @app.command(short_help="Bring back a deleted sweep.")
 def undelete(
-    sweep: Annotated[str | None, typer.Argument(metavar="SWEEP", help="Its name; without one, those that can come back.")] = None,
+    sweeps: Annotated[
+        list[str] | None, typer.Argument(metavar="[SWEEP]...", help="Names; without one, those that can come back.")
+    ] = None,
     results: Results = "results",
 ) -> None:
     """Bring back a sweep that was deleted within 30 days, or list those that can come back."""
     with opened(results) as files:
-        if sweep is None:
+        if not sweeps:
             found = deleting.graves(files)
             rows = [(g.sweep, f"{g.networks}", size_text(g.n_bytes), f"{g.until:%Y-%m-%d %H:%M} UTC") for g in found]
             if not found:
                 typer.echo("no sweep was deleted here within 30 days")
             return show_table(Console(highlight=False), ("sweep", "networks", "size", "until"), rows)
-        n, _ = deleting.undelete(files, sweep)
-    echo(f"{sweep} is back, with {counted(n, 'network')}")
+        for sweep in sweeps:
+            n, _ = deleting.undelete(files, sweep)
+            echo(f"{sweep} is back, with {counted(n, 'network')}")

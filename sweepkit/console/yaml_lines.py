@@ -117,7 +117,7 @@ def _plain(item: Item) -> Any:
 
 def written(value: Any) -> str:
     """Plain values as a YAML document, keys in their order. Values of other types are written as text."""
-    return yaml.safe_dump(json.loads(json.dumps(value, default=str)), sort_keys=False)
+    return yaml.safe_dump(json.loads(json.dumps(value, default=str)), sort_keys=False, allow_unicode=True)
 
 
 def parse_yaml(

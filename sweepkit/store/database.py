@@ -118,7 +118,7 @@ def _views_over(files: Files, snapshot: Snapshot, described: Sequence[LiveFile])
         CREATE VIEW plans AS {plans};
         CREATE VIEW internal.searches AS {searches};
         CREATE VIEW sweeps AS
-            SELECT sweep, networks, asked_at, note, tags, command, grid
+            SELECT sweep, networks, asked_at, nullif(note, '') AS note, tags, command, grid
             FROM (SELECT sweep, count(*) AS networks FROM plans GROUP BY sweep) LEFT JOIN internal.sweeps USING (sweep);
         CREATE TABLE internal.declarations (name VARCHAR, declaration VARCHAR);
     """)

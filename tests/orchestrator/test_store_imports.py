@@ -157,7 +157,8 @@ def test_pickles_of_plain_records(tmp_path: Path, results: str, records: Any) ->
 def test_the_map_on_the_page_is_one(tmp_path: Path, results: str) -> None:
     [block] = re.findall(r"```yaml\n(keys:.*?)```", (ROOT / "docs/howto/sharing.md").read_text(), re.DOTALL)
     (path := tmp_path / "map.yaml").write_text(block)
-    rows = [{"run_id": "a", "n_symbols": 3, "d": 9, "richness": "kernel", "optim": "SGD", "acc": 90, "gap": 0.1, "epoch": epoch,
+    rows = [{"run_id": "a", "n_symbols": 3, "dim": 9, "state": "finished", "richness": "kernel", "optim": "SGD",
+             "acc": 90, "gap": 0.1, "epoch": epoch,
              "val_acc": 0.8, "comment": "x", "sys_gpu": 1} for epoch in range(2)]  # fmt: skip
     assert call(results, table(tmp_path / "runs.csv", rows), "--map", path).stdout.startswith("imported 1 network as old")
     found = fetch(results, "SELECT task, gamma_label, optimiser, round(final_test_acc, 6), best_test_acc, gap FROM cells")
@@ -203,12 +204,24 @@ WRONG = {
     "a number": ({"L": "three"}, "", "row 1: L = 'three' is not a whole number"),
     "a whole number": ({"L": 2.5}, "", "row 1: L = 2.5 is not a whole number"),
     "unknown": ({"L": 3, "foo": 0.5}, "", "nothing says what 'foo' is; a draft of a map"),
-    "no column": ({"L": 3}, "keys: {d: dimm}", "the table has no column 'dimm'"),
+    "no column": ({"L": 3}, "keys: {d: dimm}", "map: keys: d: the table has no column 'dimm'"),
     "map": ({"L": 3}, "kees: {}", "a map has the keys sweep, run, prefixes, keys, metrics, curves, status, ignore"),
     "no YAML": ({"L": 3}, "keys: [", "map.yaml"),
     "lazy": ({"gamma": "lazy"}, "", "there is no d: give gamma as a number"),
     "one step": ({"L": 3, "step": 100}, "", "step = 100 is a value of one evaluation: name by `run` the column"),
-    "reserved": ({"L": 3, "x": 1.5}, "metrics: {cell_id: x}", "cell_id"),
+    "reserved": (
+        {"L": 3, "x": 1.5},
+        "metrics: {cell_id: x}",
+        "map: 'cell_id' is a column of the store: give it another name, such as their_cell_id",
+    ),
+    "status as a key": ({"L": 3, "status": "done"}, "keys: {status: status}", "map: 'status' is a column of the store"),
+    "its draft": ({"L": 3, "status": "done", "reichtum": "ü"}, "", "their_status: status\n  reichtum: reichtum"),
+    "by another name": (
+        {"layers": "[64, 64]"},
+        "",
+        "depth = '[64, 64]', from column 'layers', is not a whole number",
+    ),
+    "huge": ({"L": 10**25}, "", "row 1: L = 10000000000000000000000000 is not a whole number of at most 64 bits"),
     "none ended": ({"L": 3, "s": "running"}, "status: {column: s}", "holds no run that has ended: 1 row"),
 }
 
@@ -222,7 +235,42 @@ def test_a_mistake_imports_nothing(tmp_path: Path, results: str, kind: str) -> N
     assert "Traceback" not in found.output and not Store(results).statuses()
 
 
-@pytest.mark.parametrize(("name", "data"), [("no.csv", None), ("x.parquet", b"PAR1"), ("x.pkl", b"\x80"), ("x.csv", b"")])
+def test_columns_that_differ_in_case_keep_their_names(tmp_path: Path, results: str) -> None:
+    (tmp_path / "runs.csv").write_text("\ufeffl;L;seed\n0.5;3;0\n0.75;5;1\n", encoding="utf-8")
+    (path := tmp_path / "map.yaml").write_text("metrics: {ell: l}")
+    assert call(results, tmp_path / "runs.csv", "--map", path).exit_code == 0
+    assert fetch(results, "SELECT L, ell, seed FROM cells ORDER BY L") == [(3, 0.5, 0), (5, 0.75, 1)]
+
+
+def test_times_percentages_and_one_number_a_run(tmp_path: Path, results: str) -> None:
+    """A tracker has times with a zone, and says test_acc of the accuracy at the end."""
+    one = {**MLFLOW[0], "start_time": "2024-01-01 10:00:00+00:00", "metrics.test_acc": "83.5%", "params.day": "2024-01-02"}
+    del one["metrics.final_test_acc"]
+    found = call(results, table(tmp_path / "runs.csv", [one]), "--map", "mlflow")
+    assert found.exit_code == 0, found.stderr
+    assert fetch(results, "SELECT final_test_acc, day FROM cells") == [(0.835, "2024-01-02")]
+
+
+def test_a_dry_run_says_what_each_column_would_become(tmp_path: Path, results: str, mapped: Path) -> None:
+    found = call(results, table(tmp_path / "runs.csv", runs()), "--map", mapped, "--dry-run")
+    assert found.stdout.splitlines()[0] == "key task: 'same_different' for all runs"
+    assert "metric final_test_acc: column acc" in found.stdout and found.stdout.endswith(
+        "12 networks for old; nothing was imported\n"
+    )
+    assert not Path(results).exists()
+
+
+@pytest.mark.parametrize(
+    ("name", "data"),
+    [
+        ("no.csv", None),
+        ("gen.py", b"import random"),
+        ("x.txt", "seed".encode("utf-16")),
+        ("x.parquet", b"PAR1"),
+        ("x.pkl", b"\x80"),
+        ("x.csv", b""),
+    ],
+)
 def test_files_that_are_no_tables(tmp_path: Path, results: str, name: str, data: bytes | None) -> None:
     if data is not None:
         (tmp_path / name).write_bytes(data)

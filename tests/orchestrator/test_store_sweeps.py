@@ -90,7 +90,11 @@ def test_tags_and_note(store: Store) -> None:
 
 def test_grid(store: Store) -> None:
     found = call(store, "grid", "old")
-    assert (found.stdout, found.stderr) == ("grids: []\n", "asked for by: sweep run old.yaml L=3\n")
+    assert (found.stdout, found.stderr) == ("# sweep run old.yaml L=3\ngrids: []\n", "")
+    call(store, "rename", "old", "older")
+    assert call(store, "grid", "older").stdout.splitlines()[0] == "# sweep run old.yaml L=3 --name older"
+    call(store, "rename", "older", "oldest")
+    assert call(store, "grid", "oldest").stdout.splitlines()[0] == "# sweep run old.yaml L=3 --name oldest"
     found = call(store, "grid", "new")
     assert found.exit_code == 1 and "planned by an older version" in found.stderr
 

@@ -4,6 +4,7 @@ They keep an origin of their own: engine `imported`, and ids that no network of 
 for trained and a verdict never rests on one.
 """
 
+import csv
 import hashlib
 import json
 import math
@@ -27,13 +28,26 @@ from sweepkit.declarations.metrics import METRICS
 from sweepkit.declarations.synonyms import ELSEWHERE
 from sweepkit.store.columns import column_of
 from sweepkit.store.files import ResultsError
-from sweepkit.store.schema import DECLARED, STATUSES
-from sweepkit.store.sql import literal
+from sweepkit.store.schema import DECLARED, RESERVED, STATUSES
+from sweepkit.store.sql import in_quotes, literal
 
 IMPORTED = "imported"
 """The engine, and the version of the mathematics, of networks that were not trained here."""
 MAPS = ("mlflow", "wandb")
 """Names of the maps that come with the project."""
+TABLES = (".csv", ".tsv", ".txt", ".csv.gz", ".parquet")
+"""Ends of names of tables; a pickle has others."""
+LAST = {
+    "test_acc": "final_test_acc",
+    "train_acc": "final_train_acc",
+    "train_loss": "final_train_loss",
+    "test_auc": "final_test_auc",
+}
+"""Metrics at each evaluation, and those that a table with one number a run means by these words."""
+THEIRS = "their_"
+"""Beginning of a name that a draft gives to a column whose own name the store needs."""
+MOST = 2**63
+"""Whole numbers are smaller than this."""
 LAZY = 1e-5
 """gamma sqrt(d) of a lazy network."""
 ROW_ID = "i"
@@ -74,6 +88,11 @@ class Map(_Frozen):
     status: Of | None = None
     ignore: list[str] = Field(default_factory=list)
     """Columns that are left out; `*` stands for any characters."""
+
+    @field_validator("status", mode="before")
+    @classmethod
+    def _status_in_short(cls, told: Any) -> Any:
+        return {"column": told} if isinstance(told, str) else told
 
     @field_validator("keys", "metrics", "curves", mode="before")
     @classmethod
@@ -130,18 +149,39 @@ def read_table(path: Path) -> list[dict[str, Any]]:
             with path.open("rb") as source:
                 return _records(_Plain(source).load())
         path.open("rb").close()
-        reader = "read_parquet" if path.suffix == ".parquet" else "read_csv"
+        if not path.name.lower().endswith(TABLES):
+            raise ResultsError(f"{path}: a table is a file {listed(TABLES)}, .pkl or .pickle")
+        reading = f"{'read_parquet' if path.suffix == '.parquet' else 'read_csv'}({literal(str(path))})"
         with duckdb.connect() as connection:
-            found = connection.execute(f"FROM {reader}({literal(str(path))})")
-            names = [name for name, *_ in found.description or ()]
-            return [dict(zip(names, row, strict=True)) for row in found.fetchall()]
+            kinds = {name: kind for name, kind, *_ in connection.execute(f"DESCRIBE FROM {reading}").fetchall()}
+            # Times as texts: to fetch one with a zone needs pytz, which DuckDB does not bring.
+            shown_as = [
+                f"CAST({in_quotes(n)} AS VARCHAR)" if "TIME" in k or k == "DATE" else in_quotes(n) for n, k in kinds.items()
+            ]
+            rows = connection.execute(f"SELECT {', '.join(shown_as)} FROM {reading}").fetchall()
+            names = [*kinds] if path.suffix == ".parquet" else _header(connection, path, [*kinds])
+        return [dict(zip(names, row, strict=True)) for row in rows]
     except OSError as error:
         raise ResultsError(f"{path}: {error.strerror}") from None
     except pickle.UnpicklingError as error:
         said = "save a table by df.to_parquet(...), or a list of dictionaries of plain values"
         raise ResultsError(f"{path} is no pickle of plain records: {error}; {said}") from None
     except (duckdb.Error, ValueError, EOFError, AttributeError, IndexError, TypeError) as error:
-        raise ResultsError(f"{path} cannot be read: {str(error).splitlines()[0]}") from None
+        hint = "; is it a table in UTF-8?" if "sniffing" in str(error) else ""
+        raise ResultsError(f"{path} cannot be read: {str(error).splitlines()[0]}{hint}") from None
+
+
+def _header(connection: duckdb.DuckDBPyConnection, path: Path, names: list[str]) -> list[str]:
+    """The names of a CSV file's columns as it has them: DuckDB gives `L` another name where there is an `l`."""
+    sniffed = connection.execute(f"SELECT Delimiter, Quote, HasHeader FROM sniff_csv({literal(str(path))})").fetchone()
+    if sniffed is None or not sniffed[2] or path.suffix == ".gz":
+        return names
+    delimiter, quote, _ = sniffed
+    with path.open(encoding="utf-8-sig", newline="") as source:
+        quoted = {"quotechar": quote} if len(quote) == 1 and quote.isprintable() else {}
+        own = next(csv.reader(source, delimiter=delimiter, **quoted), [])
+    agree = len(own) == len(set(own)) == len(names) and all(a == b or b.startswith(a) for a, b in zip(own, names, strict=True))
+    return own if agree else names
 
 
 def _records(told: Any) -> list[dict[str, Any]]:
@@ -173,11 +213,17 @@ def resolved(told: Map, columns: Sequence[str], table: Sequence[Cell], known: Ma
 
     ResultsError for a column that is not there, and for columns of which nothing says what they are, with a draft of a map.
     """
-    named = {of.column for group in (told.keys, told.metrics, told.curves) for of in group.values() if of.column}
-    named |= {name for name in (told.run, told.status.column if told.status else "") if name}
-    if missing := sorted(named - {*columns}):
-        said = f"; for one value for all runs, write {{value: {missing[0]}}}"
-        raise ResultsError(f"the table has no column {listed(map(show, missing))}{nearest(missing[0], columns) or said}")
+    groups = {"keys": told.keys, "metrics": told.metrics, "curves": told.curves}
+    named = {of.column: f"{role}: {name}" for role, group in groups.items() for name, of in group.items() if of.column}
+    named |= {told.run: "run"} if told.run else {}
+    named |= {told.status.column: "status"} if told.status and told.status.column else {}
+    for column, place in named.items():
+        if column not in columns:
+            said = f"; for one value for all runs, write {{value: {column}}}" if place.startswith("keys") else ""
+            raise ResultsError(f"map: {place}: the table has no column {show(column)}{nearest(column, columns) or said}")
+    for name in (*told.keys, *told.metrics, *told.curves):
+        if name.lower() in RESERVED and not isinstance(known.get(name), Key | Metric):
+            raise ResultsError(f"map: {show(name)} is a column of the store: give it another name, such as {THEIRS}{name}")
     keys, metrics, curves, unknown = dict(told.keys), dict(told.metrics), dict(told.curves), []
     for column in columns:
         prefix = next((one for one in told.prefixes if column.startswith(one)), "")
@@ -190,6 +236,13 @@ def resolved(told: Map, columns: Sequence[str], table: Sequence[Cell], known: Ma
             keys.setdefault(name, Of(column=column))
         elif isinstance(one, Metric) and not one.expression and one.per == "network":
             metrics.setdefault(name, Of(column=column))
+        elif (
+            isinstance(one, Metric)
+            and name in LAST
+            and not told.run
+            and not any(isinstance(row.get(column), list) for row in table)
+        ):
+            metrics.setdefault(LAST[name], Of(column=column))
         elif isinstance(one, Metric) and one.per == "evaluation":
             curves.setdefault(name, Of(column=column))
         elif prefix:
@@ -206,7 +259,8 @@ def _draft(unknown: Sequence[str], table: Sequence[Cell]) -> str:
     """A map that takes numbers with fractions for metrics, and other values for keys."""
     numbers = [name for name in unknown if _kind(one.get(name) for one in table) == "number"]
     groups = {"keys": [name for name in unknown if name not in numbers], "metrics": numbers}
-    return written({role: {name: name for name in names} for role, names in groups.items() if names}).rstrip()
+    ours = {name: f"{THEIRS}{name}" if name.lower() in RESERVED else name for name in unknown}
+    return written({role: {ours[name]: name for name in names} for role, names in groups.items() if names}).rstrip()
 
 
 def _kind(values: Iterable[Any]) -> Kind:
@@ -215,7 +269,7 @@ def _kind(values: Iterable[Any]) -> Kind:
     if found and all(isinstance(value, bool) for value in found):
         return "truth"
     if all(isinstance(value, int | float) and not isinstance(value, bool) for value in found):
-        return "whole" if found and all(float(value).is_integer() for value in found) else "number"
+        return "whole" if found and all(float(value).is_integer() and abs(value) < MOST for value in found) else "number"
     return "text"
 
 
@@ -286,14 +340,18 @@ def _value(of: Of | None, row: Cell, place: str, name: str, kind: Kind) -> Any:
             return shown(value) if isinstance(value, float) else str(value)
         if kind == "truth":
             return bool(value)
-        number = float(value) * of.scale
-        if kind == "whole" and not number.is_integer():
+        is_percent = isinstance(value, str) and value.rstrip().endswith("%")
+        number = float(value.rstrip().removesuffix("%")) / 100 if is_percent else float(value) * of.scale
+        if kind == "whole" and not (number.is_integer() and abs(number) < MOST):
             raise ValueError
         return int(number) if kind == "whole" else number
     except (TypeError, ValueError, OverflowError):
-        raise ResultsError(
-            f"{place}: {name} = {show(value)} is not {'a whole number' if kind == 'whole' else 'a number'}"
-        ) from None
+        taken = f", from column {show(of.column)}," if of.column not in ("", name) else ""
+        said = "a whole number of at most 64 bits" if kind == "whole" else "a number"
+        listed_there = (
+            "; with `run` a row is one evaluation: leave it out where columns hold lists" if isinstance(value, list) else ""
+        )
+        raise ResultsError(f"{place}: {name} = {show(value)}{taken} is not {said}{listed_there}") from None
 
 
 def _gamma(row: Cell, place: str) -> dict[str, Any]:

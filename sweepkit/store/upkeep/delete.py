@@ -113,6 +113,8 @@ def delete(files: Files, going: Leaving, for_good: bool = False) -> Deleted:
     """Delete a sweep: what `leaving` found. `for_good`: without a grave, and files go at once, so that running queries may have
     to start again. ResultsError if the directory cannot be written: then the same call goes on."""
     done = Deleted()
+    # Of an earlier call that died before all was in its grave: nothing had left the store.
+    forget(files, [grave for grave in _listed(files) if grave.sweep == going.sweep and not grave.n_bytes])
     cells = pa.array(going.cells, pa.string())
     if not for_good:
         done.grave = _buried(files, going, cells)
@@ -164,7 +166,12 @@ def _holding(files: Files, snapshot: Snapshot, cells: pa.Array) -> list[LiveFile
 
 
 def graves(files: Files) -> list[Grave]:
-    """The graves, oldest first. Files that are no list entry of a grave are left out."""
+    """The graves that hold all that was to go into them, oldest first."""
+    return [grave for grave in _listed(files) if grave.n_bytes]
+
+
+def _listed(files: Files) -> list[Grave]:
+    """All graves. Files that are no list entry of one are left out."""
     found = []
     for entry in files.entries(GRAVES):
         try:
@@ -206,6 +213,6 @@ def forget(files: Files, old: Iterable[Grave]) -> None:
 
 def forget_expired(files: Files) -> list[Grave]:
     """Remove the graves that are older than GRAVE_S, and return them."""
-    old = [grave for grave in graves(files) if files.now() - grave.at > GRAVE_S]
+    old = [grave for grave in _listed(files) if files.now() - grave.at > GRAVE_S]
     forget(files, old)
     return old

@@ -1,16 +1,20 @@
 """Gives a sweep another name: its plans and notes are written anew under it, and its networks stay as they are."""
 
+import shlex
+
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from sweepkit.console.words import show
 from sweepkit.store.files import Files, ResultsError
 from sweepkit.store.files.base import WRITTEN
-from sweepkit.store.schema import PLAN_SCHEMA, PLANNED_FIND, parquet_bytes
+from sweepkit.store.schema import OF_GRID, PLAN_SCHEMA, PLANNED_FIND, parquet_bytes
 from sweepkit.store.snapshot import LiveFile, take
 from sweepkit.store.store import plan_path
 from sweepkit.store.upkeep.delete import refuse_running
 from sweepkit.store.upkeep.notes import write_notes
+
+COMMAND = OF_GRID[1]
 
 
 def rename(files: Files, old: str, new: str) -> int:
@@ -42,6 +46,10 @@ def _written(files: Files, file: LiveFile, new: str) -> str:
     at = table.schema.get_field_index("sweep")
     table = table.set_column(at, PLAN_SCHEMA.field("sweep"), pa.array([new] * table.num_rows, pa.string()))
     finds = table[PLANNED_FIND.name].to_pylist() if PLANNED_FIND.name in table.column_names else []
+    said = table.schema.metadata or {}
+    if words := shlex.split(said.get(COMMAND, b"").decode()):
+        words = words[: words.index("--name")] + words[words.index("--name") + 2 :] if "--name" in words else words
+        table = table.replace_schema_metadata({**said, COMMAND: shlex.join([*words, "--name", new])})
     path = plan_path(new, table["whole"][0].as_py(), table["cell_id"].to_pylist(), finds)
     files.write(path, parquet_bytes(table))
     return path

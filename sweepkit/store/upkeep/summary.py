@@ -89,7 +89,10 @@ def summarise(files: Files, sweep: str | None = None) -> Summary:
     status_of: dict[str, str] = dict(fetch(files, f"SELECT cell_id, status FROM {_source(sweep)}"))
     sql = f"SELECT sweep, list(cell_id) FROM plans WHERE {planned} GROUP BY sweep ORDER BY sweep"
     said = {
-        name: (note, tags) for name, note, tags in fetch(files, "SELECT sweep, note, tags FROM sweeps WHERE note IS NOT NULL")
+        name: (note, tags)
+        for name, note, tags in fetch(
+            files, "SELECT sweep, coalesce(note, ''), tags FROM sweeps WHERE note IS NOT NULL OR len(tags) > 0"
+        )
     }
     plans: dict[str, list[str]] = dict(fetch(files, sql))
     if sweep is not None:

@@ -273,7 +273,7 @@ def test_the_last_note_counts(store: Store) -> None:
     with pytest.raises(ResultsError, match="2,000 characters"):
         tell(store.files, "old", "x" * 2001)
     tell(store.files, "old", "")
-    assert fetch(store.results, "SELECT note FROM sweeps WHERE sweep = 'old'") == [("",)]
+    assert fetch(store.results, "SELECT note FROM sweeps WHERE sweep = 'old'") == [(None,)]
 
 
 def test_notes_and_grids_travel_with_a_copy(store: Store, tmp_path: Path) -> None:
