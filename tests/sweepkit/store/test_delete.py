@@ -214,7 +214,7 @@ def test_a_new_name_keeps_plan_grid_and_notes(store: Store) -> None:
     assert rename(store.files, "old", "a.b") == 2
     assert fetch(store.results, asked.format("a.b")) == before
     assert fetch(store.results, "SELECT grid, command, note, tags FROM sweeps WHERE sweep = 'a.b'") == [
-        (*GRID, "a pilot", ["low", "d"])
+        (GRID.grid, f"{GRID.command} --name a.b", "a pilot", ["low", "d"])
     ]
     assert {view: found for view, found in contents(store).items() if view not in ("plans", "sweeps")} == rest
     n = len(store.files.entries("plans"))
