@@ -124,6 +124,8 @@ def delete(
     """
     with opened(results) as files:
         check_names(files, sweeps)
+        for name in sweeps:
+            deleting.refuse_running(files, name)
         for name in dict.fromkeys(sweeps):
             going = deleting.leaving(files, name)
             stay = f"; {counted(going.shared, 'network')} stay for {listed(going.with_sweeps)}" if going.shared else ""
@@ -157,5 +159,8 @@ def undelete(
                 typer.echo("no sweep was deleted here within 30 days")
             return show_table(Console(highlight=False), ("sweep", "networks", "size", "until"), rows)
         for sweep in sweeps:
-            n, _ = deleting.undelete(files, sweep)
-            echo(f"{sweep} is back, with {counted(n, 'network')}")
+            deleting.undelete(files, sweep)
+            of_it = f"FROM plans LEFT JOIN cells USING (cell_id) WHERE sweep = {literal(sweep)}"
+            [(n, missing)] = fetch(files, f"SELECT count(*), count(*) FILTER (status IS NULL) {of_it}")
+            lacks = "; what another deleted sweep had as well is with that one" if missing else ""
+            echo(f"{sweep} is back, with {n - missing:,} of {counted(n, 'network')}{lacks}")

@@ -10,8 +10,11 @@ from typer.testing import CliRunner, Result
 from orchestrator.grid.load import Grid, load_grid
 from orchestrator.running.feed import SweepFeed
 from orchestrator.store import app
+from sweepkit.store.files import ResultsError
+from sweepkit.store.leases import Lease
 from sweepkit.store.snapshot import Asked
 from sweepkit.store.store import Store
+from sweepkit.store.upkeep import delete as deleting
 from sweepkit.store.views import fetch
 from tests.store_rows import row, rows
 
@@ -60,13 +63,46 @@ def test_delete_and_back(store: Store) -> None:
     assert "brings it back:\n" in found.stdout and f"undelete old --results {store.results}\n" in found.stdout
     assert sweeps(store) == ["new"]
     assert "old,4," in call(store, "undelete").stdout
-    assert call(store, "undelete", "old").stdout == "old is back, with 4 networks\n"
+    assert call(store, "undelete", "old").stdout == "old is back, with 6 of 6 networks\n"
     assert sweeps(store) == ["new", "old"]
     found = call(store, "undelete", "old")
     assert found.exit_code == 2 and "no sweep old was deleted from" in found.stderr
     assert call(store, "undelete").stdout == "no sweep was deleted here within 30 days\n"
     assert call(store, "delete", "old", "new", "-y", "--for-good").exit_code == 0
     assert (sweeps(store), fetch(store.results, "SELECT count(*) FROM cells")) == ([], [(1,)])
+
+
+def test_what_is_asked_for_while_the_question_is_open_stays(store: Store) -> None:
+    """A sweep of the same networks ends before the answer."""
+    going = deleting.leaving(store.files, "old")
+    store.write_plan("later", [f"{i:020x}" for i in range(2)], whole=True)
+    deleting.delete(store.files, going)
+    assert fetch(store.results, "SELECT count(*) FROM plans JOIN cells USING (cell_id) WHERE sweep = 'later'") == [(2,)]
+    assert fetch(store.results, "SELECT count(*) FROM cells") == [(7,)]
+
+
+@pytest.mark.parametrize("begins", ["runs", "was asked for anew"])
+def test_a_sweep_that_is_begun_meanwhile_is_not_deleted(store: Store, begins: str) -> None:
+    going = deleting.leaving(store.files, "old")
+    if begins == "runs":
+        Lease(store, sweep="old")
+    else:
+        store.write_plan("old", ["another"])
+    with pytest.raises(ResultsError, match="is running" if begins == "runs" else begins):
+        deleting.delete(store.files, going)
+    assert deleting.graves(store.files) == [] and fetch(store.results, "SELECT count(*) FROM cells") == [(9,)]
+
+
+def test_a_name_that_is_taken_and_networks_that_went_with_another(store: Store) -> None:
+    call(store, "delete", "old", "new", "--yes")
+    assert call(store, "undelete", "old").stdout.startswith("old is back, with 4 of 6 networks; what another deleted sweep had")
+    call(store, "delete", "old", "--yes")
+    store.write_plan("old", ["another"], whole=True)
+    found = call(store, "undelete", "old")
+    assert found.exit_code == 2 and "there is a sweep old now, asked for since" in found.stderr
+    assert len(deleting.graves(store.files)) == 2
+    call(store, "rename", "old", "other")
+    assert call(store, "undelete", "new", "old").stdout.splitlines()[1] == "old is back, with 6 of 6 networks"
 
 
 def test_rename(store: Store) -> None:

@@ -111,17 +111,26 @@ def refuse_running(files: Files, sweep: str) -> None:
 
 def delete(files: Files, going: Leaving, for_good: bool = False) -> Deleted:
     """Delete a sweep: what `leaving` found. `for_good`: without a grave, and files go at once, so that running queries may have
-    to start again. ResultsError if the directory cannot be written: then the same call goes on."""
+    to start again. What another sweep asks for by now stays. ResultsError if the directory cannot be written, where the same call
+    goes on later, or if the sweep runs or was asked for anew since `leaving`: then nothing is deleted."""
     done = Deleted()
     # Of an earlier call that died before all was in its grave: nothing had left the store.
     forget(files, [grave for grave in _listed(files) if grave.sweep == going.sweep and not grave.n_bytes])
-    cells = pa.array(going.cells, pa.string())
     if not for_good:
-        done.grave = _buried(files, going, cells)
+        done.grave = _buried(files, going, pa.array(going.cells, pa.string()))
+    try:  # a question may have been open for hours, and to fill a grave takes a while
+        now = leaving(files, going.sweep)
+        if now.plans != going.plans:
+            raise ResultsError(f"{going.sweep} was asked for anew meanwhile: nothing was deleted; try again")
+    except ResultsError:
+        forget(files, [done.grave] if done.grave else [])
+        raise
+    cells = [cell for cell in now.cells if cell in {*going.cells}]
     merged = Compaction()
-    if going.cells:
-        _drop(files, cells, merged)
-    gone = [*going.plans, *going.weights, *(f"{LOGS}/{cell}.txt" for cell in going.cells)]
+    if cells:
+        _drop(files, pa.array(cells, pa.string()), merged)
+    weights = [path for path in now.weights if path in going.weights]
+    gone = [*going.plans, *weights, *(f"{LOGS}/{cell}.txt" for cell in cells)]
     list(side_by_side(files, lambda entry: files.delete(entry.path), [e for path in gone if (e := files.entry(path))]))
     delete_merged(files, take(files), 0.0 if for_good else GRACE_S, merged)
     done.waiting = merged.waiting
@@ -185,13 +194,17 @@ def _listed(files: Files) -> list[Grave]:
 
 def undelete(files: Files, sweep: str) -> tuple[int, list[Grave]]:
     """Bring back a deleted sweep: the number of networks that came back, and the graves that held them. ResultsError if there is
-    no grave of this name."""
+    no grave of this name, or if another sweep has it now."""
     every = graves(files)
     found = [grave for grave in every if grave.sweep == sweep]
     if not found:
         there = listed(dict.fromkeys(grave.sweep for grave in every))
         days = counted(round(GRAVE_S / 86400), "day")
         raise ResultsError(f"no sweep {sweep} was deleted from {files.root} within {days}; there are: {there}")
+    times = [{file.told_at for file in take(place).plans if file.request and file.sweep == sweep}
+             for place in (files, *(grave.place(files) for grave in found))]  # fmt: skip
+    if times[0].difference(*times[1:]):  # a deletion that was interrupted may have left plans that are in the grave, too
+        raise ResultsError(f"there is a sweep {sweep} now, asked for since: give that another name, and try again")
     n = 0
     for grave in found:
         n += carry_over(grave.place(files), files).rows
