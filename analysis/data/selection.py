@@ -11,7 +11,7 @@ import duckdb
 import numpy as np
 import pandas as pd
 
-from sweepkit.declarations.columns import Key, Metric
+from sweepkit.declarations.columns import IMPORTED, Key, Metric
 from sweepkit.store.sql import literal, quoted
 from sweepkit.store.views import declared, once, run
 
@@ -26,7 +26,7 @@ VERSION = "science_version"
 of CIFAR-100."""
 
 
-ENGINE_IS_OURS = "engine IS DISTINCT FROM 'imported'"
+ENGINE_IS_OURS = f"engine IS DISTINCT FROM {literal(IMPORTED)}"
 """SQL that is true of networks that were trained here."""
 _JUDGED: ContextVar[bool] = ContextVar("_JUDGED", default=False)
 

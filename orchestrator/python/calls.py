@@ -82,19 +82,9 @@ def run(
     """
     made = grid if isinstance(grid, Grid) else Grid.load(grid)
     options = _options(
-        made,
-        engine,
-        max_concurrent,
-        limit,
-        order,
-        retry_failed,
-        address,
-        debug,
-        quiet,
-        retrain=force,
-        fail_fast=fail_fast,
+        made, engine, max_concurrent, limit, order, retry_failed, address, debug, quiet, retrain=force, fail_fast=fail_fast,
         note=note,
-    )
+    )  # fmt: skip
     store = _store(results)
     if not debug:
         ended = SweepProcess(made, store.results, options).run(screen_here(quiet))

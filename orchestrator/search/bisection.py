@@ -7,10 +7,10 @@
 | x* | `threshold` | where the monotone curve through the means crosses the level (stats.thresholds) |
 
 The search is a bisection that chooses the next value, and the number of seeds, from the variance between seeds. After each step
-it resamples the means, and finds the bracket: the two rungs
-between which nearly all resampled curves cross. In the bracket it splits the widest gap, and adds seeds to the rungs that could
-lie on either side of x*. At the end those that decide it have LEAST_NETWORKS seeds, which a verdict takes. Each step depends on
-the values alone, so that a search that starts again asks for the same networks in the same order.
+it resamples the means, and finds the bracket: the two rungs between which nearly all resampled curves cross. In the bracket it
+splits the widest gap, and adds seeds to the rungs that could lie on either side of x*. At the end those that decide it have
+LEAST_NETWORKS seeds, which a verdict takes. Each step depends on the values alone, so that a search that starts again asks for
+the same networks in the same order.
 """
 
 from collections.abc import Iterable, Mapping, Sequence

@@ -30,6 +30,7 @@ from sweepkit.store.upkeep.compact import compact as compact_files
 from sweepkit.store.upkeep.copy import copy as copy_rows
 from sweepkit.store.upkeep.delete import forget_expired
 from sweepkit.store.upkeep.export import export as export_views
+from sweepkit.store.upkeep.notes import in_a_line
 from sweepkit.store.upkeep.summary import Summary, summarise
 from sweepkit.store.views import fetch
 
@@ -236,8 +237,7 @@ def _show(found: Summary, sweep: str | None) -> None:
             Text(printable(f"running: {counted(driver['cells'], 'cell')} in flight, {driver['driver']}")), soft_wrap=True
         )
     for sweep_told in found.sweeps:
-        if sweep_told.note or sweep_told.tags:
-            about = " ".join([*(f"#{tag}" for tag in sweep_told.tags), sweep_told.note]).rstrip()
+        if about := in_a_line(sweep_told.note, sweep_told.tags):
             console.print(Text(printable(f"{sweep_told.sweep}: {about}")), soft_wrap=True)
     if parts := [s.sweep for s in found.sweeps if s.in_part]:
         console.print(Text(printable(f"{listed(parts)}: {IN_PART}")), soft_wrap=True)

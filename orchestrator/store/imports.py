@@ -12,9 +12,9 @@ from orchestrator.store.files import Results, app, echo
 from sweepkit.console.terminal import stop
 from sweepkit.console.words import counted, show
 from sweepkit.console.yaml_lines import Item
-from sweepkit.declarations.columns import Column
+from sweepkit.declarations.columns import IMPORTED, Column
 from sweepkit.store.files import ResultsError
-from sweepkit.store.sharing.old_runs import IMPORTED, MAPS, old_runs, read_map, read_table, resolved
+from sweepkit.store.sharing.old_runs import MAPS, old_runs, read_map, read_table, resolved
 from sweepkit.store.snapshot import Asked
 from sweepkit.store.sql import literal
 from sweepkit.store.store import Store

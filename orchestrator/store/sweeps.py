@@ -19,7 +19,7 @@ from sweepkit.console.words import counted, listed
 from sweepkit.console.yaml_lines import Item
 from sweepkit.store.sql import literal
 from sweepkit.store.upkeep import delete as deleting
-from sweepkit.store.upkeep.notes import tell
+from sweepkit.store.upkeep.notes import in_a_line, tell
 from sweepkit.store.upkeep.rename import rename as rename_sweep
 from sweepkit.store.upkeep.size import sizes
 from sweepkit.store.views import fetch
@@ -89,7 +89,7 @@ def tag(
             [(known, words)] = fetch(files, f"SELECT note, tags FROM sweeps WHERE sweep = {literal(sweep)}")
         else:
             known, words = said.note, said.tags
-    echo(f"{sweep}: {' '.join([*(f'#{one}' for one in words), known or '']).strip() or 'no tags and no note'}")
+    echo(f"{sweep}: {in_a_line(known or '', words) or 'no tags and no note'}")
 
 
 @app.command(short_help="Give a sweep another name.")

@@ -63,6 +63,9 @@ FACTS = {
 }
 """The facts by name."""
 
+IMPORTED = "imported"
+"""The engine, and the version of the mathematics, of networks that were not trained here."""
+
 
 Role = Literal["task", "network", "training", "seed"]
 """The part of a cell that a key belongs to."""

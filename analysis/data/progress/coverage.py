@@ -7,6 +7,7 @@ from typing import NamedTuple
 from sweepkit.store.files import open_files
 from sweepkit.store.leases import drivers
 from sweepkit.store.upkeep.failures import ALIKE, FIRST_LINES, ONE_REASON, in_common
+from sweepkit.store.upkeep.notes import in_a_line
 from sweepkit.store.views import fetch, never_whole, run
 
 __all__ = ["Live", "Progress", "Reason", "in_common", "live", "progress", "reasons", "sweeps", "sweeps_with"]
@@ -68,7 +69,7 @@ class Progress(NamedTuple):
 
     def about(self) -> str:
         """Its tags and its note in a line: `#tag #other the note`."""
-        return " ".join([*(f"#{tag}" for tag in self.tags), self.note]).strip()
+        return in_a_line(self.note, self.tags)
 
     def has(self, words: str) -> bool:
         """True if its name, tags, note and grid together have each of these words, whatever their case."""

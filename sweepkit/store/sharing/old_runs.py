@@ -23,7 +23,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_valida
 
 from sweepkit.console.words import counted, listed, nearest, pydantic_reason, show, shown
 from sweepkit.console.yaml_lines import NotYamlError, read_yaml, written
-from sweepkit.declarations.columns import Column, Key, Kind, Metric
+from sweepkit.declarations.columns import IMPORTED, Column, Key, Kind, Metric
 from sweepkit.declarations.metrics import METRICS
 from sweepkit.declarations.synonyms import ELSEWHERE
 from sweepkit.store.columns import column_of
@@ -31,8 +31,6 @@ from sweepkit.store.files import ResultsError
 from sweepkit.store.schema import DECLARED, RESERVED, STATUSES
 from sweepkit.store.sql import in_quotes, literal
 
-IMPORTED = "imported"
-"""The engine, and the version of the mathematics, of networks that were not trained here."""
 MAPS = ("mlflow", "wandb")
 """Names of the maps that come with the project."""
 TABLES = (".csv", ".tsv", ".txt", ".csv.gz", ".parquet")

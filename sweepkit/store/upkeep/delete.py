@@ -114,7 +114,7 @@ def delete(files: Files, going: Leaving, for_good: bool = False) -> Deleted:
     to start again. What another sweep asks for by now stays. ResultsError if the directory cannot be written, where the same call
     goes on later, or if the sweep runs or was asked for anew since `leaving`: then nothing is deleted."""
     done = Deleted()
-    # Of an earlier call that died before all was in its grave: nothing had left the store.
+    # A grave that was not filled is that of a call that died: nothing had left the store then.
     forget(files, [grave for grave in _listed(files) if grave.sweep == going.sweep and not grave.n_bytes])
     if not for_good:
         done.grave = _buried(files, going, pa.array(going.cells, pa.string()))

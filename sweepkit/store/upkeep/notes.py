@@ -23,6 +23,11 @@ def notes_of(files: Files, sweep: str) -> Notes:
     return max(found, key=lambda notes: notes.told_at, default=Notes(sweep))
 
 
+def in_a_line(note: str, tags: Collection[str]) -> str:
+    """Tags and note as a person reads them: `#tag #other the note`."""
+    return " ".join([*(f"#{tag}" for tag in tags), note]).strip()
+
+
 def tell(files: Files, sweep: str, note: str | None = None, add: Collection[str] = (), remove: Collection[str] = ()) -> Notes:
     """Give a sweep another note, unless None, and add and remove tags. Returns what is said of it now.
 
