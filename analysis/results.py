@@ -2,11 +2,9 @@
 
 import os
 import warnings
-from collections.abc import Callable, Sequence
-from contextlib import nullcontext
-from functools import partial
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 import pandas as pd
 
@@ -15,16 +13,13 @@ from analysis.data.keys import ordering
 from analysis.data.measures import measures
 from analysis.data.points import CENTRES, points
 from analysis.data.progress.coverage import sweeps
-from analysis.data.selection import SEED, grid_keys
+from analysis.data.selection import SEED, Value, grid_keys
 from analysis.data.source import ResultsError, existing, location
-from analysis.drawing import AskedChart, draw
-from analysis.overlays.declared import theories_in
-from analysis.overlays.overlays import using
-from analysis.overlays.theory import Theory
-from analysis.overlays.waiting import computed, computed_within
+from analysis.plots import Plots
 from analysis.scaling.thresholds import threshold_table
 from analysis.sql.statements import answer
 from analysis.threshold_tables import AskedLevel
+from analysis.two_arms import AskedArms
 from sweepkit.console.errors import spelled
 from sweepkit.console.words import listed, show
 from sweepkit.declarations.metrics import STATISTICS
@@ -34,13 +29,7 @@ from sweepkit.store.views import run
 __all__ = ["Results", "ResultsError"]
 
 
-SINGLE = {"width": 420, "height": 260}
-"""Size of a single panel in pixels. With its legend it is as wide as a page of a paper, 6 inches."""
-SEVERAL = {"width": 240, "height": 180}
-"""Size of each of several panels."""
-
-
-class Results:
+class Results(Plots):
     """The networks of a results directory or a bucket.
 
     Every call reads what is finished at that moment, also while sweeps run. `sweep` limits an answer to the networks of one
@@ -122,67 +111,6 @@ class Results:
         return frame.sort_values(order, kind="stable")[[*first, *others, *STATISTICS]].reset_index(drop=True)
 
     @spelled
-    def plot(
-        self,
-        x: str | None = None,
-        y: str | None = None,
-        by: str | None = None,
-        sweep: str | None = None,
-        where: Where | None = None,
-        *,
-        panels: str | None = None,
-        centre: Literal["mean", "median"] = "mean",
-        theory: bool | Callable[..., Any] | Sequence[Callable[..., Any]] = True,
-        residuals: bool = True,
-        intervals: bool = True,
-        seeds: bool = False,
-        log_x: bool | None = None,
-        log_y: bool | None = None,
-        wait: bool | float = 20.0,
-        library: Literal["altair", "matplotlib"] = "altair",
-        width: int | None = None,
-        height: int | None = None,
-        title: str | None = None,
-    ) -> Any:
-        """A chart of `y` against `x`, one curve for each value of `by`, with 95% intervals, theory and residuals.
-
-        Without `x` the axes are those that suit the networks; `x="step"` draws a metric along training. Without `by` the curves
-        differ in the parameter that suits; `by=""` draws a single curve. Parameters that are neither axes nor in `where` get one
-        value, the paper's where there is one; the chart's subtitle says which. Theory that is not known yet is computed for
-        `wait` seconds, or to the end with `wait=True`; values are kept on disk, and what is left out is told. `theory=[error]`
-        draws functions of yours alone, whose arguments are keys: beside all networks, or beside those that `theory` of
-        `analysis.study` names.
-
-        `title`: by default the parameters that all networks share, the intervals and n; `title=""` draws none, and the chart's
-        `description` still holds these words. `width` and `height` of a panel are in pixels: 96 to the inch in a PDF.
-
-        Returns an Altair chart (`chart.save("figure.pdf")`, also .svg, .html, and .png, with more pixels by `ppi=300`),
-        or with `library="matplotlib"` a matplotlib Figure, whose title and legend fit any size: `fig.set_size_inches(3.3, 2.5)`.
-        """
-        if library not in ("altair", "matplotlib"):
-            raise ResultsError(f"library = {show(library)}: say altair, matplotlib")
-        shows = theory if isinstance(theory, bool) else True
-        asked = AskedChart(sweep, where, x, y, by, panels, centre, shows, residuals, intervals, seeds, log_x, log_y)
-        size = {name: pixels for name, pixels in (("width", width), ("height", height)) if pixels is not None}
-        in_full = partial(computed, otherwise="wait=False leaves it out")
-        compute = (in_full if wait else None) if isinstance(wait, bool) else computed_within(wait)
-        with nullcontext() if isinstance(theory, bool) else using(self._theories(theory)):
-            drawn, measure, look = draw(self.results, asked, compute, SINGLE | size, SEVERAL | size)
-        if library == "matplotlib":
-            from analysis.charts.shown.in_matplotlib import figure
-
-            return figure(drawn.drawn, measure, look, drawn.caption, title, centre)
-        from analysis.charts.shown.shown_chart import shown
-
-        words = drawn.caption if title is None else title
-        titled = {"title": _titled(words, look.width * (look.columns if look.facet else 1), title is None)} if words else {}
-        return shown(drawn.chart).properties(description=drawn.caption, **titled)
-
-    def _theories(self, told: Callable[..., Any] | Sequence[Callable[..., Any]]) -> list[Theory]:
-        functions = [told] if callable(told) else told
-        return theories_in(functions, [*measures(self.results)], [*grid_keys(self.results), SEED, "step"])
-
-    @spelled
     def threshold(
         self,
         x: str = "L",
@@ -215,7 +143,7 @@ class Results:
         over: str = "d",
         at: float | None = None,
         y: str | None = None,
-        by: str | None = "",
+        by: str | Sequence[str] | None = "",
         sweep: str | None = None,
         where: Where | None = None,
         falling: bool | None = None,
@@ -226,13 +154,51 @@ class Results:
         with d is held in proportion, `width/d`. NaN where fewer than three thresholds are reached: through two points every power
         law is perfect.
 
-        `by`: by default gamma, if the networks have it and neither `of` nor `over` is it. `falling` as for `threshold`.
+        `by`: one parameter or several; by default gamma, if the networks have it and neither `of` nor `over` is it. `falling` as
+        for `threshold`.
         """
-        if by is not None and not isinstance(by, str):
-            raise ResultsError(f"by = {show(by)}: name one parameter, such as by='gamma'; hold others by `where`")
         law = AskedLevel(self.results, at, y, sweep, where, falling).law(of, over, by)
         _warn(law.left_out)
         return law.table()
+
+    @spelled
+    def compare(
+        self,
+        key: str,
+        first: Value,
+        second: Value,
+        by: str | Sequence[str] | None = None,
+        y: str | None = None,
+        sweep: str | None = None,
+        where: Where | None = None,
+        *,
+        of: str | None = None,
+        over: str | None = None,
+        at: float | None = None,
+        falling: bool | None = None,
+        ratio: bool = False,
+    ) -> pd.DataFrame:
+        """Networks with `key` = `first` compared with those with `key` = `second`, paired by their seeds: what a seed draws for
+        both cancels. One row at each combination of `by`: `first` and `second`, their `difference`, with `ratio=True` their
+        `ratio`, its 95% interval `low` to `high`, and the number of `seeds`.
+
+        Means of `y` are compared, from pairs that agree in all other parameters; a network without a partner is left out. With
+        `of="L"` the `L` are compared at which `y` reaches `at`, as for `threshold`: they are divided. With `over="d"`, too, the
+        exponents of these in `d` are: first minus second, through those d at which both arms reach the level.
+
+        `by`: one row for every configuration if it is left out; the others that vary get one value if it is named. Intervals are
+        Student's t over pairs for differences of means, else the jackknife's over seeds.
+
+        >>> r.compare("gamma", 1, "lazy", by="L", sweep="mine")  # doctest: +SKIP
+        >>> r.compare("gamma", 1, 0.1, of="L", over="d", sweep="mine")  # doctest: +SKIP
+        """
+        names = [by] if isinstance(by, str) else list(by) if by is not None else None
+        if over is not None:
+            if of is None:
+                raise ResultsError("over: an exponent is that of thresholds; say `of`, such as of='L'")
+            names = [over, *(names or [])]
+        asked = AskedArms(self.results, key, first, second, y, names, sweep, where, of, at, falling, ratio)
+        return asked.table() if over is None else asked.exponents(asked.arms.axes[0])
 
     @spelled
     def claims(self, file: str | os.PathLike[str] | None = None, *, study: str | None = None, sweep: None = None) -> pd.DataFrame:
@@ -264,15 +230,3 @@ def _warn(words: str) -> None:
 def _filled(frame: pd.DataFrame) -> pd.DataFrame:
     """The frame without columns that hold no value. One without rows keeps all."""
     return frame.dropna(axis="columns", how="all") if len(frame) else frame
-
-
-def _titled(words: str, width: int, is_caption: bool) -> Any:
-    """Words above a chart, in lines of the chart's width; those of a caption are smaller and grey."""
-    import textwrap
-
-    import altair as alt
-
-    if not is_caption:
-        return alt.TitleParams(textwrap.wrap(words, max(30, width // 7)), anchor="start")
-    lines = textwrap.wrap(words, max(40, width // 6))
-    return alt.TitleParams(" ", subtitle=lines, fontSize=1, subtitleColor="#666", subtitleFontSize=11, anchor="start")

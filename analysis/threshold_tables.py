@@ -13,7 +13,7 @@ from analysis.data.choosing import axes_of, having, measures_of
 from analysis.data.keys import ordering, spoken, value_of
 from analysis.data.measures import MAIN
 from analysis.data.points import Points, varying
-from analysis.data.selection import Selection, axes
+from analysis.data.selection import Selection, Value, axes
 from analysis.data.source import ResultsError
 from analysis.scaling.levels import check_level, usual_level
 from analysis.scaling.proportion import RATIO, by_proportion, proportions
@@ -33,21 +33,46 @@ class AskedThresholds(NamedTuple):
     by: list[str]
     single: list[str]
     left_out: str
+    points: Points
+    """The points of their curves: those of one setting, if there are names in `by`."""
+    setting: dict[str, Value]
+    """The values that got one value, or have one among all points."""
+
+
+class Laws(NamedTuple):
+    """Power laws of thresholds that differ in the first of `by` and in the parameter `against` alone."""
+
+    fits: Fitted
+    rows: pd.DataFrame
+    values: dict[str, Any]
+    """The values of the further ones of `by`."""
 
 
 class Law(NamedTuple):
     """Power laws of thresholds over the parameter `against`, one for each value of `by`, and the parameters held at one value."""
 
-    fits: Fitted
-    rows: pd.DataFrame
-    by: str | None
+    groups: list[Laws]
+    by: list[str]
     against: str
     held: dict[str, Any]
     left_out: str
 
+    @property
+    def is_there(self) -> bool:
+        """True if there is an exponent."""
+        return any(laws.fits.fits for laws in self.groups)
+
+    @property
+    def rows(self) -> pd.DataFrame:
+        """The thresholds."""
+        return pd.concat([laws.rows for laws in self.groups], ignore_index=True)
+
     def table(self) -> pd.DataFrame:
         """One row for each value of `by`; a single one without it."""
-        return exponents(self.fits, self.rows, self.by, self.against).assign(**self.held)
+        first = next(iter(self.by), None)
+        tables = [exponents(laws.fits, laws.rows, first, self.against).assign(**laws.values) for laws in self.groups]
+        every = pd.concat(tables, ignore_index=True)
+        return every[[*self.by, *(name for name in every if name not in self.by)]].assign(**self.held)
 
 
 @dataclass(frozen=True)
@@ -104,14 +129,14 @@ class AskedLevel:
         single = [key for key in varying(there.frame, there.keys) if key in setting.values] if setting else []
         left_out = _left_out(there, frame, single, setting.values) if setting else ""
         single += [RATIO] if RATIO in rows and RATIO not in single else []
-        return AskedThresholds(rows, names, single, left_out)
+        return AskedThresholds(rows, names, single, left_out, there._replace(frame=frame), setting.values if setting else {})
 
-    def law(self, of: str, over: str, by: str | None) -> Law:
+    def law(self, of: str, over: str, by: str | Sequence[str] | None) -> Law:
         """The power laws of the thresholds over `of` against `over`, one for each value of `by`, with "" of gamma where networks
         have it. ResultsError if there are no thresholds, or too few while other parameters have enough."""
         check_apart(of=of, over=over)
         found = self._law(of, over, by)
-        if not found.fits.fits and (there := self._other(of, over, by)):
+        if not found.is_there and (there := self._other(of, over, by)):
             values, reached = found.rows[found.against].nunique(), found.table()["thresholds"].max()
             raise ResultsError(
                 f"no exponent of {of} over {over}: {needed(of, over)}; here it is {reached} of {values}. "
@@ -119,25 +144,34 @@ class AskedLevel:
             )
         return found
 
-    def _law(self, of: str, over: str, by: str | None) -> Law:
-        has_gamma = "gamma_label" in axes(self.results, self.selection)
-        usual = "gamma" if has_gamma and "gamma" not in (spoken(of), spoken(over)) else None
-        told_by = usual if by == "" else by
-        frame, names, single, left_out = self.thresholds(of, [over, *([told_by] if told_by else [])], in_proportion=True)
-        against, told = ordering(names[0], frame), names[1] if told_by else None
+    def _law(self, of: str, over: str, by: str | Sequence[str] | None) -> Law:
+        frame, names, single, left_out, *_ = self.thresholds(of, [over, *self.told_by(of, over, by)], in_proportion=True)
+        against, told = ordering(names[0], frame), names[1:]
         frame = without_lazy(frame) if against == "gamma" else frame
         held = {key: frame[key].iloc[0] for key in single if key in frame and frame[key].nunique(dropna=False) == 1}
-        return Law(fitted(frame, of, against, told), frame, told, against, held, left_out)
+        first, others = (told[0] if told else None), told[1:]
+        groups = [
+            Laws(fitted(part, of, against, first), part, dict(zip(others, values, strict=True)))
+            for values, part in (frame.groupby(others, dropna=False, sort=True) if others else [((), frame)])
+        ]
+        return Law(groups, told, against, held, left_out)
 
-    def _other(self, of: str, over: str, by: str | None) -> tuple[str, str] | None:
+    def told_by(self, of: str, over: str, by: str | Sequence[str] | None) -> list[str]:
+        """The names in `by`; for "" gamma, if the networks have it and neither axis is it."""
+        if by == "":
+            has_gamma = "gamma_label" in axes(self.results, self.selection)
+            return ["gamma"] if has_gamma and "gamma" not in (spoken(of), spoken(over)) else []
+        return [by] if isinstance(by, str) else list(by or ())
+
+    def _other(self, of: str, over: str, by: str | Sequence[str] | None) -> tuple[str, str] | None:
         """Parameters between which there is an exponent: `of` over another size, or `over` over `of`."""
         sizes = [key for key in axes_of(asked_points(self.results, self.selection, self.y)).numbers if key in SIZES]
-        tried = [*((of, key) for key in sizes if key not in (of, over, by)), (over, of)]
+        tried = [*((of, key) for key in sizes if key not in (of, over, *self.told_by(of, over, by))), (over, of)]
         return next((pair for pair in tried if self._has_law(*pair, by)), None)
 
-    def _has_law(self, of: str, over: str, by: str | None) -> bool:
+    def _has_law(self, of: str, over: str, by: str | Sequence[str] | None) -> bool:
         try:
-            return bool(self._law(of, over, by).fits.fits)
+            return self._law(of, over, by).is_there
         except ResultsError:  # there are no such curves
             return False
 

@@ -238,7 +238,7 @@ def _of(frame: pd.DataFrame, facet: str | None, value: Any) -> pd.DataFrame:
 def y_scale(points: pd.DataFrame, measure: Metric, look: Look, theory: pd.DataFrame | None, centre: str) -> Any:
     """One scale for all panels, in which all intervals lie. On a logarithmic axis, only their positive parts do."""
     frames = [points[name] for name in (centre, "low", "high")] + ([] if theory is None or theory.empty else [theory["value"]])
-    values = np.concatenate([frame.to_numpy(float) for frame in frames])
+    values = np.concatenate([*(frame.to_numpy(float) for frame in frames), [] if look.level is None else [look.level]])
     values = values[np.isfinite(values)]
     if look.log_y:
         positive = values[values > 0]

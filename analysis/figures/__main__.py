@@ -8,6 +8,7 @@ import typer
 from rich.console import Console
 from typer.core import TyperCommand
 
+from analysis.figures.names import OWN
 from analysis.overlays.overlays import Compute, Later
 from analysis.overlays.waiting import computed, left_out
 from sweepkit.console.escaping import printable
@@ -24,7 +25,6 @@ if TYPE_CHECKING:
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
 
-CURVE, MAP = "curve", "map"
 LEAST, MOST = 40, 4000
 """Bounds of a panel's width and height in pixels."""
 
@@ -34,11 +34,11 @@ class _WithNames(TyperCommand):
 
     def collect_usage_pieces(self, ctx: Any) -> list[str]:
         """One word for the figure: further ones are refused, and each with its own hint."""
-        return [f"{CURVE}|{MAP}|FIGURE", "[OPTIONS]"]
+        return [f"{'|'.join(OWN)}|FIGURE", "[OPTIONS]"]
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
         figure: Any = next(parameter for parameter in self.params if parameter.name == "figure")
-        figure.help = f"`{CURVE}` or `{MAP}` of a sweep of yours, or a figure of the papers: {__getattr__('NAMES')}."
+        figure.help = f"{listed(OWN)}: of a sweep of yours. Or a figure of the papers: {__getattr__('NAMES')}."
         super().format_help(ctx, formatter)
 
 
@@ -60,24 +60,24 @@ def figures(
     ] = None,
     x: Annotated[
         str | None,
-        typer.Option(metavar="KEY", help="curve, map: the parameter along the x axis; `step` for curves along training."),
+        typer.Option(metavar="KEY", help="Own figures: the parameter along the x axis; curve: `step` for curves along training."),
     ] = None,
     y: Annotated[
-        str | None, typer.Option(metavar="METRIC", help="curve, map: the metric; by default the main one of the networks.")
+        str | None, typer.Option(metavar="METRIC", help="Own figures: the metric; by default the main one of the networks.")
     ] = None,
     by: Annotated[
         str | None,
         typer.Option(
-            metavar="KEY", help="curve: the parameter that tells curves apart, or `none`. map: the one along the y axis."
+            metavar="KEY", help="Own figures: the parameter that tells curves apart, or `none`. map: the one along the y axis."
         ),
     ] = None,
     panels: Annotated[
-        str | None, typer.Option(metavar="KEY", help="curve: the parameter with a panel for each value, or `none`.")
+        str | None, typer.Option(metavar="KEY", help="curve, threshold: the parameter with a panel for each value, or `none`.")
     ] = None,
     where: Annotated[
         list[str] | None,
         typer.Option(
-            metavar="KEY=VALUES", help="curve, map: only networks with these values, such as d=64,128. May be repeated."
+            metavar="KEY=VALUES", help="Own figures: only networks with these values, such as d=64,128. May be repeated."
         ),
     ] = None,
     centre: Annotated[
@@ -103,8 +103,23 @@ def figures(
         ),
     ] = None,
     at: Annotated[
-        float | None, typer.Option(metavar="LEVEL", help="Figure Lstar: the level that the metric reaches. Default: the paper's.")
+        float | None,
+        typer.Option(metavar="LEVEL", help="threshold, collapse, compare, Lstar: the level to reach. Default: the usual one."),
     ] = None,
+    of: Annotated[
+        str | None,
+        typer.Option(
+            metavar="KEY", help="threshold, collapse, compare: the parameter of which so much suffices to reach the level."
+        ),
+    ] = None,
+    exponent: Annotated[
+        str | None,
+        typer.Option(metavar="fitted|best|NUMBER", help="collapse: the power of x that rescales curves. Default: fitted."),
+    ] = None,
+    arms: Annotated[
+        str | None, typer.Option(metavar="KEY=A,B", help="compare: a parameter and two of its values, paired by seed.")
+    ] = None,
+    ratio: Annotated[bool, typer.Option("--ratio", help="compare: means divided; the default is their difference.")] = False,
     width: Annotated[
         int | None, typer.Option(min=LEAST, max=MOST, metavar="PIXELS", help="Width of a panel, 96 to the inch in a PDF.")
     ] = None,
@@ -117,6 +132,7 @@ def figures(
     name: Annotated[
         str | None, typer.Option(metavar="NAME", help="Their name without its ending. Default: the sweep's and the figure's.")
     ] = None,
+    caption: Annotated[bool, typer.Option(help="Own figures: write what is held fixed, seeds and laws into the picture.")] = True,
     wait: Annotated[bool, typer.Option(help="Compute theory that takes minutes and is not kept on disk yet.")] = True,
 ) -> None:
     """Write a figure as SVG, PNG, PDF and CSV: measured means with 95% intervals, and the theory beside them."""
@@ -126,20 +142,18 @@ def figures(
     own = {
         "x": x, "y": y, "by": by, "panels": panels, "where": where or None, "centre": centre, "log-x": log_x, "log-y": log_y,
         "seeds": seeds or None, "no-theory": None if theory else True, "no-residuals": None if residuals else True,
-        "library": library,
+        "library": library, "of": of, "exponent": exponent, "arms": arms, "ratio": ratio or None,
     }  # fmt: skip
     size = {side: pixels for side, pixels in (("width", width), ("height", height)) if pixels is not None}
     if name is not None and (Path(name).name != name or name in ("", ".", "..")):
         stop(f"--name {name}: say a file's name without a folder; --out names the folder")
-    if figure.lower() in (CURVE, MAP):
+    if figure.lower() in OWN:
         if measure is not None:
             stop(f"--measure is for figures of the papers: with `{figure}`, name the metric by --y {measure}")
-        if at is not None:
-            stop(f"--at is for figures of the papers that show where a level is reached; `{figure}` has none")
-        draw = partial(_own, figure.lower(), results, sweep, own, size)
+        draw = partial(_own, figure.lower(), results, sweep, own | {"at": at}, size, caption)
     else:
         if given := [f"--{option}" for option, value in own.items() if value is not None]:
-            stop(f"{', '.join(given)}: for `{CURVE}` and `{MAP}` only; figure {figure} has axes of its own")
+            stop(f"{', '.join(given)}: for {listed(OWN)} only; figure {figure} has axes of its own")
         draw = partial(_of_paper, figure, results, sweep, measure, at, size)
     if out.suffix.removeprefix(".").lower() in _kinds() and not out.is_dir():
         if name is not None:
@@ -153,7 +167,7 @@ def figures(
         return False
 
     drawn = draw(noted if wait else left_out)
-    files = _written(drawn, out, name)
+    files, before = _written(drawn, out, name)
     if missing:
         told(f"{files} are written, without the theory of {counted(len(missing), 'point')}; Ctrl-C leaves them so")
         try:
@@ -162,10 +176,10 @@ def figures(
             told("the figure stays without that theory; what was computed of it is kept on disk")
             raise typer.Exit(INTERRUPTED) from None
         drawn = draw(left_out)
-        files = _written(drawn, out, name)
+        files, _ = _written(drawn, out, name)
     console = Console(highlight=False, soft_wrap=True)
     console.print(printable(f"{drawn.title}. {drawn.caption}"), markup=False)
-    console.print(files, markup=False)
+    console.print(f"{files}{before}", markup=False)
 
 
 def _kinds() -> tuple[str, ...]:
@@ -174,38 +188,26 @@ def _kinds() -> tuple[str, ...]:
     return FILES
 
 
-def _own(figure: str, results: str, sweep: str | None, own: dict[str, Any], size: dict[str, int], compute: Compute) -> "Titled":
-    """The figure `curve` or `map`, from the values of the options."""
-    from analysis.asked_chart import where_of
-    from analysis.charts.shown.sizing import sized
+def _own(
+    figure: str,
+    results: str,
+    sweep: str | None,
+    own: dict[str, Any],
+    size: dict[str, int],
+    caption: bool,
+    compute: Compute,
+) -> "Titled":
+    """A figure of one's own sweep, from the values of the options."""
     from analysis.data.source import NoResults, ResultsError, existing
-    from analysis.drawing import AskedChart
-    from analysis.figures.own import LIBRARIES, colour_map, curve
+    from analysis.figures.asked import own_figure
     from sweepkit.console.commands import sweep_command
 
-    library = own["library"] or LIBRARIES[0]
-    if library not in LIBRARIES:
-        stop(f"--library {library}{nearest(library, LIBRARIES) or ';'} there are {listed(LIBRARIES)}")
-    others = ("panels", "log-x", "log-y", "seeds", "no-theory", "no-residuals", "library")
-    if figure == MAP and (given := [f"--{option}" for option in others if own[option] is not None]):
-        stop(f"{', '.join(given)}: for `{CURVE}` only")
     try:
         existing(results)
+        drawn = own_figure(figure, results, sweep, own, size, compute)
+        return drawn.with_caption() if caption else drawn
     except NoResults as error:
         stop(f"{error}. {sweep_command('grid.yaml', results)} trains some networks")
-    except ResultsError as error:
-        stop(str(error))
-    by, panels = ("" if value == "none" else value for value in (own["by"], own["panels"]))
-    try:
-        asked = AskedChart(
-            sweep, where_of(results, sweep, own["where"] or ()), own["x"], own["y"], by, panels, own["centre"] or "mean",
-            theory=own["no-theory"] is None, residuals=own["no-theory"] is None and own["no-residuals"] is None,
-            seeds=own["seeds"] is not None, log_x=own["log-x"], log_y=own["log-y"],
-        )  # fmt: skip
-        if figure == CURVE:
-            return curve(results, asked, compute, library, size)
-        drawn = colour_map(results, asked)
-        return drawn._replace(chart=sized(drawn.chart, **size))
     except ResultsError as error:
         stop(str(error))
 
@@ -227,7 +229,7 @@ def _of_paper(
     from analysis.figures.drawn import Titled
     from analysis.figures.registry import FIGURES, Missing
 
-    names = {name.lower(): name for name in (CURVE, MAP, *FIGURES)}
+    names = {name.lower(): name for name in (*OWN, *FIGURES)}
     if figure.lower() not in names:
         stop(f"no figure {figure!r}{nearest(figure, names.values()) or ':'} there are {', '.join(names.values())}")
     chosen = FIGURES[names[figure.lower()]]
@@ -251,23 +253,24 @@ def _of_paper(
     except ResultsError as error:
         stop(str(error))
     if isinstance(drawn, Missing):
-        others = f"; `{CURVE}` and `{MAP}` draw any sweep" if sweep is not None else ""
+        others = f"; {listed(OWN)} draw any sweep" if sweep is not None else ""
         stop(f"figure {chosen.name}: {drawn.needs} in {results}; run {' or '.join(chosen.commands(results))}{others}")
     words = [sweep, chosen.name, measure, None if level is None else f"{level:g}"]
     usual = "-".join(word for word in words if word is not None)
     return Titled(title, drawn.caption, sized(drawn.chart, **size), drawn.frame, usual)
 
 
-def _written(drawn: "Titled", out: Path, name: str | None) -> str:
-    """Write the files, by their usual name if none is given; say where they are."""
+def _written(drawn: "Titled", out: Path, name: str | None) -> tuple[str, str]:
+    """Write the files, by their usual name if none is given; say where they are, and what of an earlier figure they replaced."""
     from analysis.figures.files import FILES, write
 
     name = name or drawn.name
     try:
-        write(drawn.chart, drawn.frame, out, name)
+        replaced = write(drawn.chart, drawn.frame, out, name)
     except OSError as error:
         stop(f"cannot write {name}.{FILES[0]} and the like in {out}: {error.strerror}; name a folder with --out")
-    return f"{out / name}.{', .'.join(FILES)}"
+    of_before = ", .".join(replaced)
+    return f"{out / name}.{', .'.join(FILES)}", f" (replaced: .{of_before} of an earlier figure)" if replaced else ""
 
 
 if __name__ == "__main__":

@@ -36,6 +36,12 @@ class Titled(NamedTuple):
     frame: pd.DataFrame
     name: str
 
+    def with_caption(self) -> "Titled":
+        """The figure with its caption in the picture; one of matplotlib has it already."""
+        from analysis.charts.shown.titles import captioned
+
+        return self if hasattr(self.chart, "savefig") else self._replace(chart=captioned(self.chart, self.caption))
+
 
 @dataclass(frozen=True)
 class Missing:

@@ -35,7 +35,8 @@ def curve(
         from analysis.charts.shown.in_matplotlib import figure
 
         chart = figure(found.drawn, measure, look, found.caption, centre=asked.centre)
-    return Titled(answer.title, found.caption, chart, found.frame, _file_name(asked.sweep, measure.name, look.x))
+    axes = f"{look.x}-panels-{asked.panels}" if asked.panels else look.x
+    return Titled(answer.title, found.caption, chart, found.frame, _file_name(asked.sweep, measure.name, axes))
 
 
 def _unfit(points: Points, key: str) -> str:

@@ -1,6 +1,6 @@
 """Charts of thresholds against a key, of exponents against gamma, and of curves before and after rescaling."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, get_args
 
 import altair as alt
@@ -46,13 +46,14 @@ def threshold_panel(
     curves: pd.DataFrame | None = None,
     declared: Mapping[str, Column] = KEYS,
     names: Mapping[float, str] | None = None,
+    lines_of_all: Sequence[str] = (),
 ) -> Any:
     """Thresholds (`scaling.threshold_table`) with intervals on logarithmic axes, fitted laws with bands, predicted slopes dashed.
 
     A threshold beyond the measured range is a triangle at the end of the range. fits, predictions: by the values of `by` (None
     without one). task: the task of all networks, None if they have several. curves: further dashed lines, with columns for
     `against` and `by`, `value`, and `line`, their name. declared: the columns of the store, for their titles.
-    names: the words for values of `against`, such as lazy.
+    names: the words for values of `against`, such as lazy. lines_of_all: the lines of all panels, if these share a legend.
     """
     low, high = float(table["smallest x"].min()), float(table["largest x"].max())
     at = np.where(
@@ -88,7 +89,7 @@ def threshold_panel(
     ]
     lines = pd.concat([_laws(data, against, by, fits or {}, predictions or {}), pd.DataFrame() if curves is None else curves])
     if len(lines):
-        kinds = list(dict.fromkeys(lines["line"]))
+        kinds = list(dict.fromkeys([*lines_of_all, *lines["line"]]))
         theory = [kind for kind in kinds if kind != "fitted"]
         styles = [[1, 0] if kind == "fitted" else DASHES[theory.index(kind) % len(DASHES)] for kind in kinds]
         dashes = alt.Scale(domain=kinds, range=styles)
@@ -133,6 +134,11 @@ def has_band(fit: Exponent) -> bool:
     return bool(fit.interval is fit.law.exponent and np.isfinite(low).all() and np.isfinite(high).all() and (low > 0).all())
 
 
+def slope_name(said: Prediction) -> str:
+    """The name of the line that a prediction draws."""
+    return f"slope {said.exponent:g}{', a bound' if said.is_bound else ''} [{said.source}]"
+
+
 def _laws(
     data: pd.DataFrame, against: str, by: str | None, fits: Mapping[Any, Exponent], predictions: Mapping[Any, Prediction]
 ) -> pd.DataFrame:
@@ -153,10 +159,8 @@ def _laws(
             said = predictions[value]
             xs = np.geomspace(float(group[against].min()), float(group[against].max()), 60)
             middle_x, middle_y = (float(np.exp(np.log(reached[name].astype(float)).mean())) for name in (against, "threshold"))
-            name = f"slope {said.exponent:g}{', a bound' if said.is_bound else ''} [{said.source}]"
-            parts.append(
-                pd.DataFrame({against: xs, "value": middle_y * (xs / middle_x) ** said.exponent, "line": name, **key, **gamma})
-            )
+            values = middle_y * (xs / middle_x) ** said.exponent
+            parts.append(pd.DataFrame({against: xs, "value": values, "line": slope_name(said), **key, **gamma}))
     return pd.concat(parts, ignore_index=True) if parts else pd.DataFrame()
 
 

@@ -224,7 +224,8 @@ def threshold_table(frame: pd.DataFrame, keys: Iterable[str]) -> pd.DataFrame:
         return {"threshold": t.value, "low": t.low, "high": t.high, "seeds": t.n_seeds, "state": t.reached,
                 "smallest x": t.x_low, "largest x": t.x_high}  # fmt: skip
 
-    return pd.concat([frame[list(keys)], pd.DataFrame([numbers(t) for t in frame["threshold"]])], axis=1)
+    told = frame[list(keys)].reset_index(drop=True)
+    return pd.concat([told, pd.DataFrame([numbers(t) for t in frame["threshold"]])], axis=1)
 
 
 def without_infinite(table: pd.DataFrame) -> pd.DataFrame:

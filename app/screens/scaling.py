@@ -7,6 +7,7 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
+from analysis.charts.curves import styled
 from analysis.data.keys import spoken, title_of, value_of
 from analysis.data.measures import measures
 from analysis.data.points import Setting, grouping_keys, in_order, numeric_keys, task_of
@@ -14,11 +15,12 @@ from analysis.data.progress.showing import tasks_with_thresholds
 from analysis.data.questions import asked_of
 from analysis.data.source import declared
 from analysis.python_lines import threshold_lines, together
-from analysis.scaling.charts import OPEN, exponent_chart, has_band, has_open, threshold_chart
+from analysis.scaling.charts import exponent_chart
+from analysis.scaling.law_chart import law_chart
 from analysis.scaling.opening import Laws
-from analysis.scaling.predictions import Prediction, compared, theories_at_sizes
+from analysis.scaling.predictions import Prediction, compared
 from analysis.scaling.proportion import RATIO, by_proportion, proportions
-from analysis.scaling.thresholds import Exponent, exponents, fitted, threshold_table, without_infinite
+from analysis.scaling.thresholds import Exponent, exponents, without_infinite
 from app.choices import (
     AskedThreshold,
     about,
@@ -140,18 +142,10 @@ def _thresholds(
                     format_func=lambda value: names.get(value, shown(value)),
                 )  # fmt: skip
             offset = switch("With an offset, c + A x^b", False, "offset")
-    laws = fitted(frame, over, against, by, within, offset)
-    at_sizes = theories_at_sizes()
-    said_by = {one: one.slopes(frame, measure.name, over, against, by, within) for one in at_sizes}
-    for of_theory in said_by.values():
-        laws = laws._replace(predictions=laws.predictions | of_theory)
-    fits, said, problems = laws
-    with_width = ["width"] if RATIO in frame else []
-    told = [*([by] if by else []), *(["gamma"] if by == "gamma_label" else []), against, *with_width]
-    table = threshold_table(frame, told)
-    named = {"task": task_of(setting.frame), "declared": remembered(declared, results)}
-    curves = next((found for one in at_sizes if (found := one.lines(frame, measure.name, over, against, by)) is not None), None)
-    chart = threshold_chart(table, over, against, by, fits, said, names=names, curves=curves, **named)
+    named: dict[str, Any] = {"task": task_of(setting.frame), "declared": remembered(declared, results)}
+    found = law_chart(frame, over, against, by, measure, within, offset, **named)
+    fits, said, problems = found.laws
+    chart, table = styled(found.panel), found.table
     fitted_values = [value for value in (in_order(frame, by) if by else [None]) if value in fits]
     few = is_narrow() or len(fitted_values) <= FEW_FITS
     left, right = st.columns([3, 2]) if few else (st.container(), st.container())
@@ -165,16 +159,10 @@ def _thresholds(
         for lacking in dict.fromkeys(problems.values()):
             of = [shown(value) for value, problem in problems.items() if problem == lacking]
             st.markdown(f"No exponent{f' at {spoken(by)} = ' + ', '.join(of) if by else ''}: {lacking}.")
-    reached = int((table["state"] == "reached").sum())
-    falls = measure.falls
-    text = f"{over}*: mean {measure.short} {'falls to ' if falls else ''}{level:g}, 95% intervals, {reached} of {len(table)} "
-    text += f"curves {'fall to' if falls else 'reach'} it"
-    text += "; bands: 95% of the fitted line" if any(map(has_band, fits.values())) else ""
-    text += f"; {OPEN}" if has_open(table) else ""
-    st.caption(about(results, setting, text, why, *(one.meaning for one, found in said_by.items() if found), unmixed=lost))
+    st.caption(about(results, setting, found.told(over, measure, level), why, *found.meanings, unmixed=lost))
     apart = [against, *([by] if by else [])]
     # Within narrower ends, with an offset, or at one proportion, `Results` fits no exponent: it gives the thresholds to fit.
-    whole = within == (values[0], values[-1]) and not offset and not with_width
+    whole = within == (values[0], values[-1]) and not offset and RATIO not in frame
     of_fits = python(apart, method="exponent" if whole and fits else "threshold")
     lines_of_chart = together(python(apart), of_fits) if whole and fits else of_fits
     downloads(f"thresholds-{over}-{against}", table, chart, sql, lines_of_chart)
@@ -183,7 +171,7 @@ def _thresholds(
         st.dataframe(without_infinite(table).assign(**{"in words": states}), hide_index=True, placeholder="")
     if by and len(fits) > 1:
         st.subheader(f"The exponent by {spoken(by)}", anchor=False)
-        rows = exponents(laws, frame, by, against, within)
+        rows = exponents(found.laws, frame, by, against, within)
         curve = exponent_chart(rows, by, over, against, **named)
         figure(curve)
         st.caption(

@@ -1,5 +1,6 @@
 """Results in Python: tables, charts with either library, thresholds, and words for what is not there."""
 
+import itertools
 import re
 from functools import partial
 from pathlib import Path
@@ -295,6 +296,26 @@ def test_the_matplotlib_figure_shows_what_the_chart_shows(found):
     assert [axis.get_xscale() for axis in logarithmic.axes] == ["log"]
 
 
+def test_exponents_by_several_parameters(tmp_path):
+    """Each combination has its own law, as `threshold` and `points` take lists: L* = d^1 at depth 1, d^2 at depth 2."""
+    store = Store(str(tmp_path))
+    axes = itertools.product((4, 8, 16), (1, 2, 4, 8, 16, 64, 256, 512), (1, 2), (64, 128), range(3))
+    rows = [
+        row(i, d=d, L=L, depth=depth, width=width, network="mlp", seed=seed,
+            best_test_acc=0.5 + 0.5 / (1 + d**depth / L) + 0.001 * (seed - 1))
+        for i, (d, L, depth, width, seed) in enumerate(axes)
+    ]  # fmt: skip
+    store.commit("p", rows, keys(depth="whole"))
+    laws = Results(tmp_path).exponent("L", over="d", at=0.75, by=["depth", "width"])
+    assert [*laws.columns[:3]] == ["depth", "width", "exponent"]
+    assert {*zip(laws["depth"], laws["width"], strict=True)} == {(1, 64), (2, 64), (1, 128), (2, 128)}
+    assert [*laws["exponent"]] == pytest.approx([*laws["depth"].astype(float)], abs=0.1)
+    one = Results(tmp_path).exponent("L", over="d", at=0.75, by=["depth"], where={"width": 64})
+    assert [*one["exponent"]] == pytest.approx([*laws[laws["width"] == 64]["exponent"]])
+    with pytest.raises(ResultsError, match="x = L and by = L: name two parameters"):
+        Results(tmp_path).exponent("L", over="d", at=0.75, by=["depth", "L"])
+
+
 def test_an_exponent_says_what_it_holds_at_one_value(tmp_path):
     """Curves of two widths: that of one is fitted, and the table says of which. A width that grows with d has its ratio held."""
     store = Store(str(tmp_path / "two"))
@@ -307,8 +328,6 @@ def test_an_exponent_says_what_it_holds_at_one_value(tmp_path):
     with pytest.warns(UserWarning, match="only networks with width = 64 count here; 54 others are left out"):
         law = Results(tmp_path / "two").exponent("L", over="d", at=0.75)
     assert law["exponent"][0] == pytest.approx(1, abs=0.05) and law["width"][0] in (64, 128)
-    with pytest.raises(ResultsError, match="name one parameter, such as by='gamma'"):
-        Results(tmp_path / "two").exponent("L", over="d", at=0.75, by=["width"])
     store = Store(str(tmp_path / "along"))
     store.commit("p", [one | {"width": 4 * one["d"]} for one in rows if one["width"] == 64])
     law = Results(tmp_path / "along").exponent("L", over="d", at=0.75)

@@ -72,6 +72,17 @@ def _panels(chart: Any) -> list[Any]:
     return [chart]
 
 
+def width_of(chart: Any) -> float:
+    """The width of the panels that stand side by side, in pixels, without axes and legends."""
+    if isinstance(parts := getattr(chart, "hconcat", None), list):
+        return sum(map(width_of, parts))
+    if isinstance(parts := getattr(chart, "concat", None), list):
+        return max(map(width_of, parts)) * min(len(parts), int(chart.columns))
+    if isinstance(parts := getattr(chart, "vconcat", None), list):
+        return max(map(width_of, parts))
+    return _pixels(chart, "width")
+
+
 def _pixels(part: Any, side: str) -> float:
     """The width or height; 0 if it has none in pixels. (Altair gives for an undefined one an object of its own.)"""
     found = getattr(part, side, None)
