@@ -38,7 +38,7 @@ from sweepkit.shipped import page
 
 Where = Mapping[str, Value | Iterable[Value]]
 MOST_LISTED = 12
-"""Most parameters that a message lists."""
+"""Most parameters, or sweeps, that a message lists."""
 SIDE_BY_SIDE = 2
 """Panels in a row."""
 
@@ -48,7 +48,9 @@ def selected(results: str, sweep: str | None, where: Where | None) -> Selection:
     if not (sweep is None or isinstance(sweep, str)):
         raise ResultsError(f"sweep = {show(sweep)}: must be the name of one sweep, such as 'eq3', or None for all networks")
     if sweep is not None and sweep not in (there := sweeps(results)):
-        raise ResultsError(f"no sweep {show(sweep)} in {results}{nearest(sweep, there) or ';'} there are {listed(there)}")
+        raise ResultsError(
+            f"no sweep {show(sweep)} in {results}{nearest(sweep, there) or ';'} there are {listed(there, MOST_LISTED)}"
+        )
     if not (where is None or isinstance(where, Mapping)):
         raise ResultsError(f"where = {show(where)}: must be a dictionary, such as {{'d': 3}}, or None for all networks")
     whole = Selection(sweep)
@@ -142,8 +144,8 @@ def _few(names: Iterable[str]) -> str:
     """The names, or of many those that most networks have, and the page that tells all."""
     rank = {name: i for i, name in enumerate(KEYS)}
     every = sorted(names, key=lambda name: rank.get(name, len(rank)))
-    more = len(every) - MOST_LISTED
-    return listed(every) if more <= 0 else f"{listed(every[:MOST_LISTED])} and {more} more: {page('reference/keys.md')}"
+    told = listed(every, MOST_LISTED)
+    return told if len(every) <= MOST_LISTED else f"{told}: {page('reference/keys.md')}"
 
 
 def check_apart(**axes: str | None) -> None:

@@ -115,7 +115,7 @@ class Plots:
         return _shown(drawn.chart, drawn.caption, title)
 
     @spelled
-    def plot_collapse(
+    def plot_rescaled(
         self,
         of: str | None = None,
         over: str | None = None,

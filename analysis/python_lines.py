@@ -1,7 +1,7 @@
 """Python lines that give in a notebook what a page shows: a call of `analysis.Results` with the same selection."""
 
 import inspect
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import pandas as pd
@@ -10,6 +10,7 @@ from analysis.charts.explore import Choices, networks_of, pinned
 from analysis.data.choosing import suits_log
 from analysis.data.points import Points, varying
 from analysis.data.selection import Selection, Value
+from analysis.figures.names import CURVE
 from analysis.results import Results
 from analysis.scaling.proportion import RATIO
 
@@ -19,11 +20,16 @@ WIDTH = 88
 
 def plot_lines(results: str, selection: Selection, points: Points, choices: Choices, shown: pd.DataFrame) -> str:
     """The call of `Results.plot` that draws the chart of these choices; `shown` are the points in it."""
+    return call_lines(results, "plot", plot_options(selection, points, choices, shown))
+
+
+def plot_options(selection: Selection, points: Points, choices: Choices, shown: pd.DataFrame) -> dict[str, Any]:
+    """The arguments of that call."""
     look = choices.look
     axes = [key for key in (look.x, look.colour, look.facet) if key]
     setting = networks_of(shown, pinned(points, shown, dict(choices.setting), axes))
     options: dict[str, Any] = {
-        "x": look.x, "y": points.measure.name, "by": look.colour, "sweep": selection.sweep,
+        "x": look.x, "y": points.measure.name, "by": look.colour or "", "sweep": selection.sweep,
         "where": _where(selection, setting), "panels": look.facet, "centre": choices.centre, "theory": choices.theory,
         "residuals": look.residual, "intervals": choices.intervals, "seeds": choices.raw,
     }  # fmt: skip
@@ -31,7 +37,34 @@ def plot_lines(results: str, selection: Selection, points: Points, choices: Choi
         options["log_x"] = look.log_x
     if look.log_y != points.measure.logarithmic:
         options["log_y"] = look.log_y
-    return call_lines(results, "plot", options)
+    return options
+
+
+def figure_entry(name: str, figure: str, options: Mapping[str, Any]) -> dict[str, Any]:
+    """The figure of a list for `sweep figures` (`figures.listed`) that draws what a method of `Results` does with these options:
+    `plot` is `curve`, `plot_threshold` is `threshold`."""
+    axes = {"over": "x"} if figure != CURVE else {}
+    said = {axes.get(key, key): _plain(key, value) for key, value in options.items()}
+    usual = {"centre": "mean", "theory": True, "residuals": True, "intervals": True, "seeds": False}
+    kept = {key: value for key, value in said.items() if value not in (None, {}) and usual.get(key) != value}
+    return {"name": name, "figure": figure, **kept}
+
+
+def _plain(key: str, value: Any) -> Any:
+    """A value as YAML has it: `none` for no axis."""
+    if key in ("by", "panels") and value == "":
+        return "none"
+    if isinstance(value, dict):
+        return {_name(inner): [_bare(one) for one in _list(values)] for inner, values in value.items()}
+    return _bare(_name(value))
+
+
+def _list(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else [value]
+
+
+def _bare(value: Any) -> Any:
+    return value.item() if hasattr(value, "item") else value
 
 
 def threshold_lines(
@@ -46,8 +79,7 @@ def threshold_lines(
 ) -> str:
     """The call of `Results.threshold`, or with `method` "exponent" of `Results.exponent`, for the curves over `over` of one
     configuration. `by` names the keys that tell curves apart; the first is that of an exponent."""
-    vary = varying(points.frame, points.keys)
-    where = _where(selection, {key: value for key, value in setting.items() if key in vary and key != RATIO})
+    where = where_of(selection, points, setting)
     common = {"at": level, "y": points.measure.name, "sweep": selection.sweep, "where": where}
     keys = [_name(key) for key in by]
     if RATIO in setting:
@@ -55,6 +87,21 @@ def threshold_lines(
     if method == "exponent":
         return call_lines(results, method, {"of": over, "over": keys[0], "by": keys[1] if keys[1:] else None} | common)
     return call_lines(results, method, {"x": over, "by": keys if len(keys) > 1 else keys[0]} | common)
+
+
+def law_options(
+    selection: Selection, points: Points, setting: Mapping[str, Value], over: str, level: float, by: Sequence[str]
+) -> dict[str, Any]:
+    """The arguments of the call of `Results.plot_threshold` for the same curves."""
+    axes = {"of": over, "over": _name(by[0]), "by": _name(by[1]) if by[1:] else ""}
+    where = where_of(selection, points, setting)
+    return axes | {"at": level, "y": points.measure.name, "sweep": selection.sweep, "where": where}
+
+
+def where_of(selection: Selection, points: Points, setting: Mapping[str, Value]) -> dict[str, Any]:
+    """The argument `where` for the points of one setting of a selection."""
+    vary = varying(points.frame, points.keys)
+    return _where(selection, {key: value for key, value in setting.items() if key in vary and key != RATIO})
 
 
 def rescaled_lines(

@@ -70,7 +70,7 @@ def main(
         if form == "table":
             _show(*run(files, lambda connection: _fetch(connection, sql, rows), opener=locked), limit=rows)
         else:
-            _stream(files, sql, form, as_it_is=chosen)
+            _stream(files, sql, form, as_it_is=chosen and not sys.stdout.isatty())
     except (ResultsError, duckdb.Error) as error:
         stop(str(error))
 
@@ -96,8 +96,8 @@ def _fetch(connection: duckdb.DuckDBPyConnection, sql: str, limit: int) -> tuple
 
 
 def _stream(files: Files, sql: str, form: str, as_it_is: bool) -> None:
-    """Write the answer to standard output. A form that nobody chose may end on a terminal, as by `| head`: control characters in
-    it are then shown as `\\x1b`."""
+    """Write the answer to standard output. Control characters are shown as `\\x1b` where it may end on a terminal: there, and in
+    a form that nobody chose, as by `| head`."""
     if form == "parquet" and sys.stdout.isatty():
         raise ResultsError("parquet is binary: send it to a file with > result.parquet")
     with tempfile.TemporaryDirectory() as folder:

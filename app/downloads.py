@@ -1,12 +1,15 @@
 """Files to take away from a page."""
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
+from pathlib import Path
 from time import monotonic
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import streamlit as st
+
+from analysis.data.source import ResultsError
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -72,10 +75,11 @@ def downloads(
     sql: str | None = None,
     python: str | None = None,
     note: str | None = None,
+    listed: Mapping[str, Any] | None = None,
 ) -> None:
     """A menu to take away what is shown: the chart as SVG, PNG and PDF, its data as CSV, the query behind it, and the Python
     lines that give the same in a notebook; or a `note` on why there are none. Images and large tables are made when their button
-    is pressed."""
+    is pressed. listed: the figure for a list that `sweep figures` draws."""
     with st.popover("Take it with you", icon=":material/download:", type="tertiary", key=f"take-{name}"):
         with st.container(horizontal=True):
             if chart is not None:
@@ -91,11 +95,27 @@ def downloads(
         if python is not None:
             st.caption("In Python, for example in a notebook:")
             st.code(python, language="python", wrap_lines=True)
+        if listed is not None:
+            _to_list(name, listed)
         if note is not None:
             st.caption(note)
         if sql is not None:
             st.caption("The query behind it:")
             st.code(sql, language="sql", wrap_lines=True)
+
+
+def _to_list(name: str, figure: Mapping[str, Any]) -> None:
+    """A button that adds a figure to the list in the folder in which the app was started."""
+    from analysis.figures.listed import USUAL, add
+
+    file = Path(USUAL)
+    if st.button(f"Add to {USUAL}", key=f"{name}-list", help="`sweep figures` draws all figures of this list anew."):
+        try:
+            st.success(f"`{add(file, figure)}` is in `{file.resolve()}`; `sweep figures` draws all that it lists.")
+        except ResultsError as error:
+            st.error(str(error))
+        except OSError as error:
+            st.error(f"cannot write {file.resolve()}: {error.strerror}")
 
 
 def _file(name: str, kind: str, mime: str, data: Any) -> None:

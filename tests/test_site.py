@@ -84,7 +84,7 @@ def test_the_page_of_commands_lists_them_also_without_the_site():
 
 def test_the_page_about_python_names_what_there_is_also_without_the_site():
     text = (ROOT / "docs/reference/python.md").read_text()
-    names = [*orchestrator.__all__, *(name for name in vars(Results) if not name.startswith("_"))]
+    names = [*orchestrator.__all__, *(name for name in dir(Results) if not name.startswith("_"))]
     assert not [name for name in names if f"`{name}`" not in text]
 
 

@@ -92,6 +92,7 @@ def figures(
     seeds: Annotated[bool, typer.Option("--seeds", help="curve: a dot for each network too.")] = False,
     theory: Annotated[bool, typer.Option(help="curve: the theory of these networks, where there is one.")] = True,
     residuals: Annotated[bool, typer.Option(help="curve: measured minus theory, below.")] = True,
+    intervals: Annotated[bool, typer.Option(help="curve: 95% intervals.")] = True,
     library: Annotated[
         str | None, typer.Option(metavar="altair|matplotlib", help="curve: what draws it. Default: altair.")
     ] = None,
@@ -104,17 +105,17 @@ def figures(
     ] = None,
     at: Annotated[
         float | None,
-        typer.Option(metavar="LEVEL", help="threshold, collapse, compare, Lstar: the level to reach. Default: the usual one."),
+        typer.Option(metavar="LEVEL", help="threshold, rescaled, compare, Lstar: the level to reach. Default: the usual one."),
     ] = None,
     of: Annotated[
         str | None,
         typer.Option(
-            metavar="KEY", help="threshold, collapse, compare: the parameter of which so much suffices to reach the level."
+            metavar="KEY", help="threshold, rescaled, compare: the parameter of which so much suffices to reach the level."
         ),
     ] = None,
     exponent: Annotated[
         str | None,
-        typer.Option(metavar="fitted|best|NUMBER", help="collapse: the power of x that rescales curves. Default: fitted."),
+        typer.Option(metavar="fitted|best|NUMBER", help="rescaled: the power of x that rescales curves. Default: fitted."),
     ] = None,
     arms: Annotated[
         str | None, typer.Option(metavar="KEY=A,B", help="compare: a parameter and two of its values, paired by seed.")
@@ -142,6 +143,7 @@ def figures(
     own = {
         "x": x, "y": y, "by": by, "panels": panels, "where": where or None, "centre": centre, "log-x": log_x, "log-y": log_y,
         "seeds": seeds or None, "no-theory": None if theory else True, "no-residuals": None if residuals else True,
+        "no-intervals": None if intervals else True,
         "library": library, "of": of, "exponent": exponent, "arms": arms, "ratio": ratio or None,
     }  # fmt: skip
     size = {side: pixels for side, pixels in (("width", width), ("height", height)) if pixels is not None}
@@ -222,6 +224,7 @@ def _of_paper(
     compute: Compute,
 ) -> "Titled":
     """A figure of the papers."""
+    from analysis.asked_chart import MOST_LISTED
     from analysis.charts.shown.sizing import sized
     from analysis.data.measures import measures
     from analysis.data.progress.coverage import sweeps
@@ -238,7 +241,7 @@ def _of_paper(
             existing(results)
         there = sweeps(results) if sweep is not None else []
         if sweep is not None and sweep not in there:
-            stop(f"no sweep {sweep!r} in {results}{nearest(sweep, there) or ':'} there are {listed(there)}")
+            stop(f"no sweep {sweep!r} in {results}{nearest(sweep, there) or ':'} there are {listed(there, MOST_LISTED)}")
         if measure is not None and (chosen.draw_by is None or measure not in measures(results)):
             by = ", ".join(f.name for f in FIGURES.values() if f.draw_by)
             known = f"measures {', '.join(measures(results))}" if chosen.draw_by else f"figures that can be: {by}"

@@ -9,7 +9,7 @@ from analysis.charts.shown.sizing import sized
 from analysis.data.source import ResultsError
 from analysis.drawing import AskedChart
 from analysis.figures.drawn import Titled
-from analysis.figures.names import COLLAPSE, COMPARE, CURVE, MAP, OWN, THRESHOLD
+from analysis.figures.names import COMPARE, CURVE, MAP, OWN, RESCALED, THRESHOLD
 from analysis.figures.own import LIBRARIES, colour_map, curve
 from analysis.figures.thresholds import FITTED, AskedLaw, collapse, exponent_of, threshold
 from analysis.figures.two_arms import comparison
@@ -42,7 +42,7 @@ def own_figure(
         asked = AskedChart(
             sweep, where, own["x"], own["y"], by, panels, own["centre"] or "mean",
             theory=own["no-theory"] is None, residuals=own["no-theory"] is None and own["no-residuals"] is None,
-            seeds=own["seeds"] is not None, log_x=own["log-x"], log_y=own["log-y"],
+            intervals=own["no-intervals"] is None, seeds=own["seeds"] is not None, log_x=own["log-x"], log_y=own["log-y"],
         )  # fmt: skip
         if figure == MAP:
             drawn = colour_map(results, asked)
@@ -51,7 +51,7 @@ def own_figure(
         if library not in LIBRARIES:
             raise ResultsError(f"--library {library}{nearest(library, LIBRARIES) or ';'} there are {listed(LIBRARIES)}")
         return curve(results, asked, compute, library, size)
-    if figure in (THRESHOLD, COLLAPSE):
+    if figure in (THRESHOLD, RESCALED):
         law = AskedLaw(results, sweep, where, own["of"], own["x"], own["y"], own["at"], by, panels)
         return threshold(law, size) if figure == THRESHOLD else collapse(law, exponent_of(own["exponent"] or FITTED), size)
     return _compared(results, sweep, where, own, by, USUAL | size)

@@ -1,4 +1,4 @@
-"""Figures of anyone's own sweep: `threshold`, its growth with another parameter, and `collapse`, curves over a rescaled axis."""
+"""Figures of anyone's own sweep: `threshold`, its growth with another parameter, and `rescaled`, curves over a rescaled axis."""
 
 import math
 from collections.abc import Iterable, Mapping
@@ -57,7 +57,7 @@ class AskedLaw:
 
     @cached_property
     def question(self) -> Question | None:
-        """What a sweep of these networks searched for, if it fits what is asked for."""
+        """The question for which a sweep of these networks searched, if it fits what is asked for."""
         known = measures(self.results)
         asked = asked_of(self.results, self.level(None).selection)
         return next((one for one in asked if self._fits(one) and one.falling == known[one.metric].falls), None)
@@ -146,7 +146,7 @@ def _panels(
 
 
 def collapse(asked: AskedLaw, exponent: str | float = FITTED, size: Mapping[str, int] | None = None) -> Titled:
-    """The figure `collapse`: for each value of `by`, the curves over `of` as measured, and over `of` / `over`^e.
+    """The figure `rescaled`: for each value of `by`, the curves over `of` as measured, and over `of` / `over`^e.
 
     exponent: a number e; FITTED, that of the thresholds; or BEST, that of the best collapse. ResultsError for a mistake, and if
     no two curves overlap.
@@ -186,7 +186,7 @@ def collapse(asked: AskedLaw, exponent: str | float = FITTED, size: Mapping[str,
     meaning = "S near 1: the curves fall together within their errors [Houdayer & Hartmann 2004]; means with 95% intervals"
     title = f"{capital(points.measure.title)} over {spoken(of)} at each {spoken(over)}, as measured and rescaled"
     frame = pd.concat(frames, ignore_index=True)
-    return Titled(title, joined([*parts, meaning, found.left_out]), chart, frame, _file_name(asked, "collapse", of, over))
+    return Titled(title, joined([*parts, meaning, found.left_out]), chart, frame, _file_name(asked, "rescaled", of, over))
 
 
 def _found(asked: AskedLaw, of: str, over: str) -> tuple[tuple[str, str | None, str | None], AskedThresholds]:

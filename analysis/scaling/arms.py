@@ -32,7 +32,7 @@ class Comparison(NamedTuple):
     """NaN where an arm has no value; its bounds are NaN with fewer than FEWEST seeds, and where leaving out a seed takes a
     threshold out of the range. Its n is the number of seeds."""
     n_thresholds: int = 0
-    """Of a difference of exponents, the number of sizes at which both arms reach the level."""
+    """The number of sizes at which both arms reach the level, for a difference of exponents."""
 
 
 def pairs_of(networks: pd.DataFrame, keys: Iterable[str]) -> pd.DataFrame:

@@ -11,13 +11,14 @@ from analysis.charts.explore import Choices, Explored, TooMuch, explore
 from analysis.data.choosing import axes_of, fullest, having, measures_of, rest_beside, suggested, suits_log
 from analysis.data.comparing import named
 from analysis.data.keys import same_axis, title_of
-from analysis.data.points import CENTRES, Points, task_of
+from analysis.data.points import CENTRES, Points, in_order, task_of
 from analysis.data.progress.showing import newest_of
 from analysis.data.selection import Selection, Value
-from analysis.python_lines import plot_lines
+from analysis.python_lines import call_lines, figure_entry, plot_options
 from app.choices import grouped, measure_choice
 from app.controls import NONE, check_link, choice, sweep_choice, switch
 from app.downloads import downloads
+from app.parts.two_arms import two_arms
 from app.setting_boxes import fixed
 from app.shared import figure, remembered, remembered_with_theory
 from app.styles import controls
@@ -60,18 +61,24 @@ def show(results: str) -> None:
     if on := _in_vain(choices, found):
         st.caption(f"No theory is known of this metric of these networks, so that {on}.")
     compute_later(found.missing)
+    options, name = plot_options(selection, points, choices, found.drawn.points), f"{measure}-{look.x}"
     downloads(
-        f"{f'{selection.sweep}-' if selection.sweep else ''}{measure}-{look.x}",
-        found.frame,
-        found.chart,
-        found.sql,
-        plot_lines(results, selection, points, choices, found.drawn.points),
-    )
+        f"{selection.sweep}-{name}" if selection.sweep else name, found.frame, found.chart, found.sql,
+        call_lines(results, "plot", options), listed=figure_entry(name, "curve", options),
+    )  # fmt: skip
+    if look.colour:
+        common = {key: options[key] for key in ("y", "sweep", "where")}
+        two_arms(results, look.colour, in_order(found.drawn.points, look.colour), axes_of_arms(look), common)
     # Streamlit would show 1.6e-12 as 0.000000000001. Values of parameters keep all digits that people write.
     digits = {str(name): 6 if name in points.keys else 4 for name in found.frame.select_dtypes("float")}
     numbers = {name: st.column_config.NumberColumn(format=f"%.{n}g") for name, n in digits.items()}
     st.dataframe(found.frame, hide_index=True, height=min(400, 38 + 35 * len(found.frame)), column_config=numbers)
     check_link(axes=axes)
+
+
+def axes_of_arms(look: Look) -> list[str]:
+    """The parameters along which two values of the colour are compared."""
+    return [look.x, *([look.facet] if look.facet else [])]
 
 
 def _in_vain(choices: Choices, found: Explored) -> str:

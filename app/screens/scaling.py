@@ -14,7 +14,7 @@ from analysis.data.points import Setting, grouping_keys, in_order, numeric_keys,
 from analysis.data.progress.showing import tasks_with_thresholds
 from analysis.data.questions import asked_of
 from analysis.data.source import declared
-from analysis.python_lines import threshold_lines, together
+from analysis.python_lines import call_lines, figure_entry, law_options, threshold_lines, together
 from analysis.scaling.charts import exponent_chart
 from analysis.scaling.law_chart import law_chart
 from analysis.scaling.opening import Laws
@@ -39,6 +39,7 @@ from app.choices import (
 from app.controls import NONE, check_link, choice, switch
 from app.downloads import downloads
 from app.parts.collapse import collapse
+from app.parts.two_arms import two_arms
 from app.shared import figure, remembered
 from app.styles import controls_above, is_narrow
 from sweepkit.console.words import shown
@@ -108,7 +109,11 @@ def show(results: str) -> None:
     why = f"this level: {first.why}" if level == first.start else ""
     of_curves = partial(threshold_lines, results, selection, found, setting.values, over, level)
     lost = unmixed(results, selection, setting.frame)
-    fits = _thresholds(results, asked, frame, setting, why, lost, found.sql, of_curves)
+    options = law_options(selection, found, setting.values, over, level, [against, *([by] if by else [])])
+    fits = _thresholds(results, asked, frame, setting, why, lost, found.sql, of_curves, options)
+    if by and RATIO not in frame:
+        common = {key: options[key] for key in ("y", "sweep", "where", "of", "at")}
+        two_arms(results, by, in_order(frame, by), [against], common, of_thresholds=True)
     collapse(results, selection, found, setting, asked, fits)
     check_link()
 
@@ -122,11 +127,12 @@ def _thresholds(
     lost: str,
     sql: str,
     python: Callable[..., str],
+    options: Mapping[str, Any],
 ) -> Mapping[Any, Exponent]:
     """Show chart, laws and table of `crossings`; the fitted exponents by the values of the colour.
 
     why: words for why this level; lost: words for how many networks did not converge; sql: the query behind them; python: gives
-    the Python lines, from the keys that tell curves apart and the method of Results.
+    the Python lines, from the keys that tell curves apart and the method of Results; options: those of `Results.plot_threshold`.
     """
     over, against, by, measure, level = asked
     values = sorted(frame[against].unique().tolist())
@@ -164,8 +170,10 @@ def _thresholds(
     # Within narrower ends, with an offset, or at one proportion, `Results` fits no exponent: it gives the thresholds to fit.
     whole = within == (values[0], values[-1]) and not offset and RATIO not in frame
     of_fits = python(apart, method="exponent" if whole and fits else "threshold")
-    lines_of_chart = together(python(apart), of_fits) if whole and fits else of_fits
-    downloads(f"thresholds-{over}-{against}", table, chart, sql, lines_of_chart)
+    lines_of_chart, name = of_fits, f"thresholds-{over}-{against}"
+    if whole:
+        lines_of_chart = together(call_lines(results, "plot_threshold", options), *([python(apart)] if fits else []), of_fits)
+    downloads(name, table, chart, sql, lines_of_chart, listed=figure_entry(name, "threshold", options) if whole else None)
     with st.expander("Table of thresholds"):
         states = [t.describe(over) for t in frame["threshold"]]
         st.dataframe(without_infinite(table).assign(**{"in words": states}), hide_index=True, placeholder="")

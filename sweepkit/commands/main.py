@@ -30,6 +30,7 @@ SUBCOMMANDS = {
     "plan": Subcommand("Say what `run` would train, and how long it would take.", "orchestrator.sweep", "plan_app"),
     "query": Subcommand("Query the results in SQL.", "analysis.query"),
     "figure": Subcommand("Draw a figure as SVG, PNG and PDF, with its data as CSV.", "analysis.figures.__main__"),
+    "figures": Subcommand("Draw the figures of a paper, which a file lists, anew.", "analysis.figures.listed"),
     "report": Subcommand("Write what was run, with figures and claims, as one HTML file.", "analysis.report.__main__"),
     "verdicts": Subcommand("Check each statement of the papers; write the page of verdicts.", "analysis.verdicts.__main__"),
     "study": Subcommand("Start, run, judge and list studies: a law or a paper as one folder.", "sweepkit.commands.study"),

@@ -13,6 +13,7 @@ FORMS: Mapping[str, tuple[str, ...]] = {
     "plan": ("python", "-m", "orchestrator.sweep", "--dry-run"),
     "query": ("python", "-m", "analysis.query"),
     "figure": ("python", "-m", "analysis.figures"),
+    "figures": ("python", "-m", "analysis.figures.listed"),
     "report": ("python", "-m", "analysis.report"),
     "verdicts": ("python", "-m", "analysis.verdicts"),
     "study": ("python", "-m", "sweepkit.commands.study"),

@@ -54,13 +54,15 @@ def _place(frame: traceback.FrameSummary) -> str:
 def spelled(function: F) -> F:
     """The function; called with an argument that it does not have, it raises TypeError with the nearest name and all that there
     are."""
-    called = function.__qualname__.removesuffix(".__init__")
+    own = function.__qualname__.removesuffix(".__init__")
     names = [name for name in inspect.signature(function).parameters if name != "self"]
 
     @wraps(function)
     def checked(*positional: object, **by_name: object) -> object:
         for name in by_name:
             if name not in names:
+                of_object = positional and hasattr(type(positional[0]), function.__name__) and function.__name__ != "__init__"
+                called = f"{type(positional[0]).__name__}.{function.__name__}" if of_object else own
                 told = nearest(name, names) or ";"
                 raise TypeError(f"{called}() has no argument {show(name)}{told} there are {listed(names)}")
         return function(*positional, **by_name)

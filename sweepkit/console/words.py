@@ -40,9 +40,12 @@ IN_PART = "not its whole grid was asked for, but what --only, --limit or values 
 """Words for a sweep whose grid was never asked for as a whole."""
 
 
-def listed(options: Iterable[str]) -> str:
-    """`a, b, c`, or `none`."""
-    return ", ".join(options) or "none"
+def listed(options: Iterable[str], most: int | None = None) -> str:
+    """`a, b, c`, or `none`; of more than `most` the first ones, `a, b and 7 more`."""
+    every = list(options)
+    if most is not None and len(every) > most:
+        return f"{', '.join(every[:most])} and {len(every) - most} more"
+    return ", ".join(every) or "none"
 
 
 def counted(n: int, noun: str, plural: str | None = None) -> str:

@@ -209,7 +209,7 @@ def test_another_measure_is_drawn_beside_the_files_of_the_own_one(measured, tmp_
     [
         (["c3", "--measure", "auc"], "figure C3 cannot be drawn by 'auc'; measures best_test_acc"),
         (["1a", "--measure", "final_test_auc"], "figure 1a cannot be drawn by 'final_test_auc'; figures that can be: 1b, 1c"),
-        (["9z"], "no figure '9z': there are curve, map, 1a, 1b"),
+        (["9z"], "no figure '9z': there are curve, map, threshold, rescaled, compare, 1a, 1b"),
         (["1c", "--sweep", "x"], "no sweep 'x'"),
         (["1d"], "run python -m orchestrator.sweep grid.yaml --results"),
     ],

@@ -83,11 +83,11 @@ def test_panels_hold_the_thresholds_of_their_values(laws, tmp_path):
 
 
 def test_a_collapse_by_the_exponent_of_the_thresholds_falls_together(laws, tmp_path):
-    rows, said = drawn(laws, tmp_path, "collapse", "--of", "L", "--x", "d", "--by", "depth", "--at", "0.75")
+    rows, said = drawn(laws, tmp_path, "rescaled", "--of", "L", "--x", "d", "--by", "depth", "--at", "0.75")
     assert {row["depth"] for row in rows} == {"1", "2"} and all(float(row["rescaled"]) > 0 for row in rows)
     assert "depth = 1: rescaled by d^" in said and "the exponent of the thresholds: S = " in said
     one = tmp_path / "one"
-    fixed, said = drawn(laws, one, "collapse", "--of", "L", "--x", "d", "--where", "depth=1", "--exponent", "1", "--at", "0.75")
+    fixed, said = drawn(laws, one, "rescaled", "--of", "L", "--x", "d", "--where", "depth=1", "--exponent", "1", "--at", "0.75")
     middle = (4 * 8 * 16 * 32) ** 0.25
     for row_ in fixed:
         assert float(row_["rescaled"]) == pytest.approx(float(row_["L"]) / (float(row_["d"]) / middle), rel=1e-6)
@@ -128,13 +128,13 @@ def test_two_arms_of_thresholds_and_of_exponents(laws, tmp_path):
         (["compare", "--arms", "depth=1,2", "--x", "depth"], "arms = depth and by = depth: name two parameters"),
         (["compare", "--arms", "depth=1,2", "--x", "L", "--where", "depth=1"], "leave it out there"),
         (["compare", "--arms", "depth=1,2", "--x", "d", "--of", "L", "--at", "0.999999"], "nowhere reached by both arms"),
-        (["collapse", "--exponent", "steep"], "say fitted, best or a number"),
-        (["collapse", "--panels", "depth"], "--panels: for `curve` and `threshold` only"),
+        (["rescaled", "--exponent", "steep"], "say fitted, best or a number"),
+        (["rescaled", "--panels", "depth"], "--panels: for `curve` and `threshold` only"),
         (["threshold", "--of", "depht"], "did you mean 'depth'?"),
         (["threshold", "--of", "L", "--x", "L"], "name two parameters"),
         (["threshold", "--at", "85"], "at = 85: best_test_acc lies between 0 and 1"),
         (["map", "--arms", "depth=1,2"], "--arms: for `compare` only"),
-        (["curve", "--at", "0.9"], "--at: for `threshold` and `collapse` and `compare` only"),
+        (["curve", "--at", "0.9"], "--at: for `threshold` and `rescaled` and `compare` only"),
     ],
 )
 def test_a_mistake_names_what_there_is_and_writes_nothing(laws, tmp_path, words, message):

@@ -137,7 +137,7 @@ def test_a_folder_that_cannot_be_written_is_told_before_anything_is_drawn(measur
 
 def test_axes_are_for_ones_own_figures(measured):
     done = CliRunner().invoke(app, ["1c", "--x", "d", "--results", measured])
-    assert done.exit_code == 2 and "--x: for curve, map, threshold, collapse, compare only" in done.stderr.replace("\n", " ")
+    assert done.exit_code == 2 and "--x: for curve, map, threshold, rescaled, compare only" in done.stderr.replace("\n", " ")
 
 
 def test_titles_by_another_measure_name_it():

@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+import os
 import subprocess
 import sys
 import threading
@@ -199,3 +200,23 @@ def test_module_runs_as_a_command(store: Store) -> None:
     found = python("-m", "analysis.query", "SELECT count(*) AS n FROM cells", "--results", store.results)
     assert (found.returncode, found.stderr, found.stdout.split()[0]) == (0, "", "n")
     assert python("-m", "analysis.query", "SELEC", "--results", store.results).returncode == 2
+
+
+def test_no_answer_sends_an_escape_sequence_to_a_terminal(store: Store) -> None:
+    """A form that was chosen is data in a pipe, byte by byte; on a terminal it is shown."""
+    words = [
+        sys.executable,
+        "-m",
+        "analysis.query",
+        "SELECT chr(27) || '[31m' AS red",
+        "--format",
+        "csv",
+        "--results",
+        store.results,
+    ]
+    assert subprocess.run(words, capture_output=True, check=True).stdout == b"red\n\x1b[31m\n"
+    terminal, its_end = os.openpty()
+    subprocess.run(words, stdout=its_end, check=True)
+    os.close(its_end)
+    assert b"\x1b" not in (said := os.read(terminal, 1000)) and b"\\x1b[31m" in said
+    os.close(terminal)

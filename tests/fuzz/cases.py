@@ -210,8 +210,10 @@ def _checked(case: Case, world: Path) -> Outcome:
     )
     if case.program == "guard":
         _require(SECRET not in outcome.said and "root:x:0" not in outcome.said, case, "it tells what it must not read")
-    # The guard speaks to a browser, Parquet goes to no terminal; and of an unknown option typer repeats what its user has typed.
-    to_terminal = case.program != "guard" and "parquet" not in case.words and "Usage: " not in outcome.said
+    # The guard speaks to a browser; a form that was chosen is data in a pipe, such as this one; and of an unknown option typer
+    # repeats what its user has typed.
+    is_data = case.program == "query" and {"csv", "json", "parquet"} & {*case.words}
+    to_terminal = case.program != "guard" and not is_data and "Usage: " not in outcome.said
     _require(
         not to_terminal or "\x1b" not in outcome.said, case, f"it sends an escape sequence to the terminal: {outcome.said!r}"
     )

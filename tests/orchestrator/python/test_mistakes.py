@@ -26,7 +26,10 @@ def test_no_results_are_told_in_words_of_python(tmp_path):
         (lambda: run({}, reslts="x"), r"^run\(\) has no argument 'reslts'; did you mean 'results'\? there are grid, results, "),
         (lambda: forecast({}, odrer="grid"), r"^forecast\(\) has no argument 'odrer'; did you mean 'order'\?"),
         (lambda: Results(result="x"), r"^Results\(\) has no argument 'result'; did you mean 'results'\? there are results$"),
-        (lambda: Results.plot(None, sweeps="x"), r"^Results\.plot\(\) has no argument 'sweeps'; did you mean 'sweep'\?"),
+        (
+            lambda: Results.plot(object.__new__(Results), sweeps="x"),
+            r"^Results\.plot\(\) has no argument 'sweeps'; did you mean 'sweep'\?",
+        ),
     ],
 )
 def test_a_misspelled_argument(call, words):

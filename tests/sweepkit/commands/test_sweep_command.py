@@ -90,8 +90,11 @@ def test_options_stand_before_or_behind_the_subcommand(words, tmp_path):
 
 
 def test_the_usage_of_figures_names_what_can_be_drawn():
-    assert called("figure", "--help").output.splitlines()[0] == "Usage: sweep figure curve|map|FIGURE [OPTIONS]"
-    assert "Usage: sweep figure curve|map|FIGURE" in called("figure").output
+    assert (
+        called("figure", "--help").output.splitlines()[0]
+        == "Usage: sweep figure curve|map|threshold|rescaled|compare|FIGURE [OPTIONS]"
+    )
+    assert "Usage: sweep figure curve|map|threshold|rescaled|compare|FIGURE" in called("figure").output
 
 
 @pytest.mark.parametrize(
