@@ -50,7 +50,8 @@ def choice(label: str, options: Sequence[Any], default: Any = None, key: str | N
     st.session_state[key] = value
     more = {"bind": "query-params", "persist_state": "session", "required": True} | more
     box: Any = st.selectbox  # no overload of it takes options by name
-    return box(label, options, index=None, key=key, **more)
+    found = box(label, options, index=None, key=key, **more)
+    return value if found is None else found  # none: the browser went back to an address that does not name it yet
 
 
 def _note_astray(label: str, key: str, texts: Sequence[str], shown: str) -> None:

@@ -8,6 +8,7 @@ from starlette.middleware import Middleware
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from analysis.data.source import ResultsError
+from app.history import OneStepBack
 from app.pages import HOME, PAGES, module_of
 from app.preload import CHARTS, import_ahead, open_store
 from app.shared import results_directory
@@ -34,4 +35,4 @@ class _Ahead:
 
 
 name_entry_point()
-app = st.App("script.py", lifespan=_lifespan, middleware=[Middleware(_Ahead)])
+app = st.App("script.py", lifespan=_lifespan, middleware=[Middleware(_Ahead), Middleware(OneStepBack)])
