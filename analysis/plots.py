@@ -167,6 +167,8 @@ class Plots:
         from analysis.figures.two_arms import comparison
         from analysis.two_arms import AskedArms
 
+        if not isinstance(by, str | None):
+            raise ResultsError(f"by = {show(by)}: name one parameter, whose values tell curves apart")
         names = [x, *([by] if by else [])]
         asked = AskedArms(self.results, key, first, second, y, names, sweep, where, of, at, falling, ratio)
         drawn = comparison(asked, x, SINGLE | _size(width, height))
@@ -174,6 +176,9 @@ class Plots:
 
 
 def _size(width: int | None, height: int | None) -> dict[str, int]:
+    for name, pixels in (("width", width), ("height", height)):
+        if pixels is not None and (isinstance(pixels, bool) or not isinstance(pixels, int | float) or pixels < 1):
+            raise ResultsError(f"{name} = {show(pixels)}: must be a number of pixels, 1 or more")
     return {name: pixels for name, pixels in (("width", width), ("height", height)) if pixels is not None}
 
 

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import pandas as pd
 
 from analysis.asked_chart import Where, asked_points, check_apart, key_named, selected, setting_for
-from analysis.data.choosing import axes_of, having, measures_of
+from analysis.data.choosing import axes_of, having, is_number, measures_of
 from analysis.data.keys import ordering, spoken, value_of
 from analysis.data.measures import MAIN
 from analysis.data.points import Points, varying
@@ -110,8 +110,9 @@ class AskedLevel:
         missing = [key for key in (x, *names) if key not in found.keys]
         if missing:
             raise ResultsError(self._without(missing, found))
+        self._check_numbers(found, x=x)
         level = usual_level(found.measure) if self.at is None else self.at
-        if pd.isna(level):
+        if self.at is None and pd.isna(level):
             raise ResultsError(f"say `at`: no level of {found.measure.title} is usual")
         check_level(level, found.measure)
         there = having(found, x)
@@ -126,6 +127,7 @@ class AskedLevel:
         rows = thresholds(frame, level, x, falling, found.declared)
         if rows.empty:
             raise ResultsError(f"no curve has two values of {x}, which a threshold needs")
+        rows = rows.assign(**{key: None for key in names if key not in rows})
         single = [key for key in varying(there.frame, there.keys) if key in setting.values] if setting else []
         left_out = _left_out(there, frame, single, setting.values) if setting else ""
         single += [RATIO] if RATIO in rows and RATIO not in single else []
@@ -147,6 +149,10 @@ class AskedLevel:
     def _law(self, of: str, over: str, by: str | Sequence[str] | None) -> Law:
         frame, names, single, left_out, *_ = self.thresholds(of, [over, *self.told_by(of, over, by)], in_proportion=True)
         against, told = ordering(names[0], frame), names[1:]
+        if lost := [key for key in names if frame[key].isna().all()]:
+            raise ResultsError(f"the networks that count here have no {listed(map(spoken, lost))}: choose others by `where`")
+        if not is_number(frame[against]):
+            raise ResultsError(f"over = {spoken(against)}: must be a parameter that is a number")
         frame = without_lazy(frame) if against == "gamma" else frame
         held = {key: frame[key].iloc[0] for key in single if key in frame and frame[key].nunique(dropna=False) == 1}
         first, others = (told[0] if told else None), told[1:]
@@ -156,12 +162,19 @@ class AskedLevel:
         ]
         return Law(groups, told, against, held, left_out)
 
+    def _check_numbers(self, found: Points, **axes: str) -> None:
+        """ResultsError for an axis that is no number."""
+        for axis, key in axes.items():
+            if key in found.frame and not is_number(found.frame[key]):
+                numbers = listed(axes_of(found).numbers)
+                raise ResultsError(f"{axis} = {spoken(key)}: must be a parameter that is a number here: {numbers}")
+
     def told_by(self, of: str, over: str, by: str | Sequence[str] | None) -> list[str]:
         """The names in `by`; for "" gamma, if the networks have it and neither axis is it."""
         if by == "":
             has_gamma = "gamma_label" in axes(self.results, self.selection)
             return ["gamma"] if has_gamma and "gamma" not in (spoken(of), spoken(over)) else []
-        return [by] if isinstance(by, str) else list(by or ())
+        return [by] if isinstance(by, str) else list(dict.fromkeys(by or ()))
 
     def _other(self, of: str, over: str, by: str | Sequence[str] | None) -> tuple[str, str] | None:
         """Parameters between which there is an exponent: `of` over another size, or `over` over `of`."""

@@ -5,19 +5,23 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple
 
+import numpy as np
 import pandas as pd
 
 from analysis.asked_chart import Where, check_apart, key_named, measure_named, selected
+from analysis.data.choosing import is_number
 from analysis.data.keys import gamma_once, ordering, same_axis, spoken, value_of
 from analysis.data.measures import measures
 from analysis.data.points import in_order, one_setting, seeds, settings_of, varying
+from analysis.data.questions import asked_of
 from analysis.data.selection import SEED, Selection, Value, grid_keys
 from analysis.data.source import ResultsError, declared
 from analysis.scaling.arms import ARMS, Comparison, of_exponents, of_means, of_thresholds, pairs_of
 from analysis.scaling.levels import check_level, usual_level
-from analysis.scaling.thresholds import falls_along
+from analysis.scaling.thresholds import falls_along, without_lazy
 from sweepkit.console.words import counted, listed, show, shown
 from sweepkit.declarations.columns import Metric
+from sweepkit.store.searches import Question
 
 
 class Arms(NamedTuple):
@@ -63,6 +67,9 @@ class AskedArms:
     @cached_property
     def selection(self) -> Selection:
         """The networks of both arms. ResultsError if an arm has none."""
+        for value in (self.first, self.second):
+            if not (value is None or isinstance(value, str | int | float | bool | np.number)):
+                raise ResultsError(f"{spoken(self.key)} = {show(value)}: must be one value")
         if show(self.first) == show(self.second):
             raise ResultsError(f"{spoken(self.key)} = {show(self.first)} is both arms: name two values")
         if isinstance(self.where, dict) and self.key in self.where:
@@ -80,7 +87,14 @@ class AskedArms:
     @cached_property
     def measure(self) -> Metric:
         """The metric."""
-        return measures(self.results)[measure_named(self.results, self.y, self.selection)]
+        y = self.y or (self.question.metric if self.question else None)
+        return measures(self.results)[measure_named(self.results, y, self.selection)]
+
+    @cached_property
+    def question(self) -> Question | None:
+        """The question for which a sweep of these networks searched along `of`, if there is one."""
+        asked = asked_of(self.results, self.selection) if self.of else []
+        return next((one for one in asked if one.axis == self.of and self.y in (None, one.metric)), None)
 
     @cached_property
     def names(self) -> tuple[str, str]:
@@ -91,8 +105,9 @@ class AskedArms:
     @cached_property
     def level(self) -> float:
         """The level of the thresholds."""
-        level = usual_level(self.measure) if self.at is None else self.at
-        if pd.isna(level):
+        searched = self.question.at if self.question else usual_level(self.measure)
+        level = searched if self.at is None else self.at
+        if self.at is None and pd.isna(level):
             raise ResultsError(f"say `at`: no level of {self.measure.title} is usual")
         check_level(level, self.measure)
         return level
@@ -104,11 +119,21 @@ class AskedArms:
         over = [] if self.of is None else [key_named(self.results, self.of)]
         for name in [*over, *named]:
             check_apart(arms=self.column, by=name)
+        for name in named:
+            check_apart(of=next(iter(over), None), by=name)
+        if len({*named}) < len(named):
+            raise ResultsError(f"by = {listed(map(spoken, named))}: a name is there twice")
         every = [key for key in grid_keys(self.results) if not same_axis(key, self.column)]
         networks = seeds(self.results, self.selection, self.measure.name, [*every, self.column])
         arm_of = dict(zip(self.values, ARMS, strict=True))
         networks = networks.assign(arm=networks[self.column].map(arm_of))
         both = [networks[networks["arm"] == arm] for arm in ARMS]
+        for name, arm in zip(self.names, both, strict=True):
+            if arm.empty:
+                raise ResultsError(f"no finished network with {name} has a finite {self.measure.title}")
+        for key in over:
+            if not is_number(networks[ordering(key, networks)]):
+                raise ResultsError(f"of = {spoken(key)}: must be a parameter that is a number")
         apart = [key for key in every if any(arm[key].nunique(dropna=False) > 1 for arm in both)]
         apart = [ordering(key, networks) if key in over else key for key in gamma_once(apart, networks)]
         only = {key: _only(both[0][key], both[1][key]) for key in every if key not in {*apart, "gamma"}}
@@ -127,9 +152,10 @@ class AskedArms:
         return Arms(chosen.frame, named, chosen.values, along, n_alone, len(pairs) - len(chosen.frame))
 
     def _no_pair(self, both: Sequence[pd.DataFrame], apart: Sequence[str]) -> str:
-        seeds_of = (listed(map(shown, sorted(arm[SEED].unique()))) for arm in both)
+        seeds_of = (listed(map(shown, sorted(arm[SEED].unique())), 2 * MOST_NAMED) for arm in both)
         one, other = (f"{name} (seeds {found})" for name, found in zip(self.names, seeds_of, strict=True))
-        differ = listed([*map(spoken, apart)][:MOST_NAMED])
+        never_equal = [key for key in apart if {*both[0][key].map(str)}.isdisjoint(both[1][key].map(str))]
+        differ = listed(map(spoken, never_equal or apart), MOST_NAMED)
         return f"no network with {one} has a partner with {other}, of equal seed and equal in all else, such as {differ}"
 
     @cached_property
@@ -165,10 +191,14 @@ class AskedArms:
 
     def exponents(self, over: str) -> pd.DataFrame:
         """One row for each value of `by` but `over`: both arms' exponents in `over`, and the first minus the second."""
+        against = ordering(over, self.arms.frame)
+        if not is_number(self.arms.frame[against]):
+            raise ResultsError(f"over = {spoken(over)}: must be a parameter that is a number")
         others = [key for key in self.arms.axes if key != over]
         rows = []
         for keyed, part in self.groups(others):
-            found = of_exponents(part, str(self.of), over, self.level, self.is_falling)
+            part = without_lazy(part) if against == "gamma" else part
+            found = of_exponents(part, str(self.of), against, self.level, self.is_falling)
             rows.append(keyed | _row(found, "difference") | {"thresholds": found.n_thresholds})
         return pd.DataFrame(rows)
 

@@ -6,6 +6,7 @@ from typing import Any
 
 from analysis.asked_chart import where_of
 from analysis.charts.shown.sizing import sized
+from analysis.data.networks.evaluations import STEP
 from analysis.data.source import ResultsError
 from analysis.drawing import AskedChart
 from analysis.figures.drawn import Titled
@@ -62,6 +63,8 @@ def _compared(
 ) -> Titled:
     key, first, second = arms_of(results, sweep, own["arms"])
     x = own["x"]
+    if x == STEP:
+        raise ResultsError(f"--x {STEP}: arms are compared at the end of training; `{CURVE}` draws both along it, by {key}")
     if x is None:
         raise ResultsError(f"say --x: the parameter along which {key} = {show(first)} and {show(second)} are compared")
     names = [x, *([by] if by else [])]

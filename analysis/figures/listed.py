@@ -4,6 +4,7 @@
 figures:
   - {name: fig1, figure: curve, sweep: mine, x: L, by: gamma, where: {d: [64, 128]}, width: 240}
   - {name: fig2, figure: threshold, sweep: mine, of: L, x: d, by: gamma, panels: none, caption: false}
+  - {name: fig3, figure: compare, sweep: mine, arms: {gamma: [1, 0.1]}, x: L}
 ```
 
 Keys are the options of `sweep figure`.
@@ -146,6 +147,8 @@ def _words(key: str, value: Any, parameter: Any) -> list[str]:
     if key == "where":
         pairs = value.items() if isinstance(value, dict) else [str(one).partition("=")[::2] for one in _list(value)]
         return [word for name, values in pairs for word in ("--where", f"{name}={_text(values)}")]
+    if key == "arms" and isinstance(value, dict):
+        value = ",".join(f"{name}={_text(values)}" for name, values in value.items())
     return [parameter.opts[0], _text(value)]
 
 

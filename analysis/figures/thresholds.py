@@ -1,7 +1,7 @@
 """Figures of anyone's own sweep: `threshold`, its growth with another parameter, and `rescaled`, curves over a rescaled axis."""
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -9,10 +9,10 @@ from typing import Any
 import altair as alt
 import pandas as pd
 
-from analysis.asked_chart import Where, asked_points, key_named, measure_named
+from analysis.asked_chart import Where, asked_points, check_apart, key_named, measure_named, setting_for
 from analysis.charts.captions import joined, setting_told
 from analysis.charts.curves import styled
-from analysis.data.choosing import having
+from analysis.data.choosing import having, is_number
 from analysis.data.keys import spoken, value_of
 from analysis.data.measures import measures
 from analysis.data.points import Points, grouping_keys, in_order, n_seeds, numeric_keys, task_of, with_intervals
@@ -28,6 +28,7 @@ from analysis.scaling.rescaling import Rescaled, best, family, rescaled
 from analysis.scaling.thresholds import fitted
 from analysis.threshold_tables import AskedLevel, AskedThresholds
 from sweepkit.console.words import capital, counted, listed, show
+from sweepkit.stats.fits import STEEPEST
 from sweepkit.stats.rounding import with_bounds
 from sweepkit.store.searches import Question
 
@@ -77,6 +78,9 @@ class AskedLaw:
         points = asked_points(self.results, self.level(None).selection, y)
         of, over = (None if key is None else key_named(self.results, key) for key in (self.of, self.over))
         numbers = numeric_keys(points)
+        for axis, key in (("of", of), ("x", over)):
+            if key in points.frame and not is_number(points.frame[key]) and key != "gamma_label":
+                raise ResultsError(f"{axis} = {spoken(str(key))}: must be a parameter that is a number: {listed(numbers)}")
         of_ratio, of_width = proportions(points)
         laws = Laws(by_proportion(points) if of_ratio > of_width else points)
         of = of or (question.axis if question else None) or laws.first_over([k for k in numbers if k != over], ("L", "P"))
@@ -90,17 +94,20 @@ class AskedLaw:
         every = grouping_keys(laws.points, of, over, self.panels or "")
         groups = [key for key in every if key != RATIO and ("gamma" not in (of, over) or key != "gamma_label")]
         by = laws.first_colour(of, over, groups) if self.by is None else self.by
-        at, why = self._at(points, of, question)
+        check_apart(by=by, panels=self.panels)
+        names = [key_named(self.results, key) for key in (over, by, self.panels) if key]
+        at, why = self._at(points, of, [of, *names], question)
         return replace(self, of=of, over=over, y=y, by=by or "", at=at), why
 
-    def _at(self, points: Points, of: str, question: Question | None) -> tuple[float, str]:
+    def _at(self, points: Points, of: str, axes: Sequence[str], question: Question | None) -> tuple[float, str]:
         if self.at is not None:
             return self.at, ""
         if question and (searched := searched_level([question], of, points.measure)) is not None:
             return searched, "the level that a sweep searched for"
         if pd.notna(usual := usual_level(points.measure)):
             return usual, ""
-        found = levels(having(points, of).frame, points.measure, of)
+        frame = setting_for(having(points, of), axes).frame
+        found = levels(frame, points.measure, of)
         return found.start, f"this level: {found.why}"
 
 
@@ -196,6 +203,10 @@ def _found(asked: AskedLaw, of: str, over: str) -> tuple[tuple[str, str | None, 
     names = iter(found.by)
     against = next(names)
     against = "gamma" if against == "gamma_label" else against
+    if lost := [key for key in found.by if found.rows[key].isna().all()]:
+        raise ResultsError(f"the networks that count here have no {listed(map(spoken, lost))}: choose others by --where")
+    if not is_number(found.rows[against]):
+        raise ResultsError(f"x = {spoken(against)}: must be a parameter that is a number")
     by, facet = (next(names) if key else None for key in (asked.by, asked.panels))
     return (against, by, facet), found
 
@@ -224,11 +235,11 @@ def exponent_of(said: str | float) -> str | float:
     if said in (FITTED, BEST):
         return said
     try:
-        number = float(said)
+        number = math.nan if isinstance(said, bool) else float(said)
     except (TypeError, ValueError):
         number = math.nan
-    if not math.isfinite(number):
-        raise ResultsError(f"exponent = {show(said)}: say {FITTED}, {BEST} or a number")
+    if not abs(number) <= STEEPEST:  # NaN too
+        raise ResultsError(f"exponent = {show(said)}: say {FITTED}, {BEST} or a number from {-STEEPEST:g} to {STEEPEST:g}")
     return number
 
 
@@ -242,4 +253,4 @@ def _networks(frame: pd.DataFrame) -> str:
 
 
 def _file_name(asked: AskedLaw, figure: str, of: str, over: str) -> str:
-    return "-".join([asked.sweep or "all", figure, of, over])
+    return "-".join([asked.sweep or "all", figure, spoken(of), spoken(over)])

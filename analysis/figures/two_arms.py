@@ -15,8 +15,7 @@ from analysis.figures.drawn import Titled
 from analysis.two_arms import AskedArms
 from sweepkit.console.words import counted
 from sweepkit.declarations.columns import Metric
-from sweepkit.stats import Interval
-from sweepkit.stats.rounding import with_interval
+from sweepkit.stats.rounding import in_digits
 
 
 def comparison(asked: AskedArms, x: str, size: dict[str, Any] | None = None) -> Titled:
@@ -40,17 +39,22 @@ def comparison(asked: AskedArms, x: str, size: dict[str, Any] | None = None) -> 
         raise ResultsError(f"x = {spoken(axes[0])}: must be a parameter that is a number")
     what = f"threshold {asked.of}*" if asked.of else asked.measure.title
     title = f"{what}: {one} {'over' if kind == 'ratio' else 'minus'} {other}"
+    whole = title.replace(" = ", "\u00a0=\u00a0")  # an axis breaks its title between words
     look = Look(axes[0], next(iter(axes[1:]), None), log_x=suits_log(drawn[axes[0]]), log_y=kind == "ratio",
                 level=1.0 if kind == "ratio" else 0.0, declared=known, **dict(size or {}))  # fmt: skip
-    metric = Metric("mean", title, "number")
+    metric = Metric("mean", whole, "number")
     told = [*_held(asked, axes), *asked.told, f"{kind} with 95% intervals over seeds"]
     if asked.of:
         told.append(f"{asked.of}*: mean {asked.measure.short} {asked.level:g}")
         for _, row in asked.exponents(axes[0]).iterrows() if len(drawn) > 2 else ():
             told.append(_exponent_told(row, axes, asked))
-    if left := int(table[kind].isna().sum()):
-        why = "an arm does not reach the level" if asked.of else "a mean is not positive"
-        told.append(f"{counted(left, 'place')} without a {kind}, where {why}")
+    lost = table[table[kind].isna()]
+    unmeasured = int(lost[["first", "second"]].isna().any(axis=1).sum())
+    why = "an arm does not reach the level, or reaches it at its smallest value" if asked.of else "a mean is not positive"
+    for n, reason in ((unmeasured, "an arm has no curve"), (len(lost) - unmeasured, why)):
+        told += [f"{counted(n, 'place')} without a {kind}, where {reason}"] if n else []
+    bare = int((table[kind].notna() & table["low"].isna()).sum())
+    told += [f"{counted(bare, 'point')} without an interval, for lack of seeds"] if bare else []
     return Titled(title, joined(told), curves_chart(drawn, metric, look), table, f"{asked.sweep or 'all'}-compare-{x}")
 
 
@@ -67,5 +71,6 @@ def _exponent_told(row: pd.Series, axes: Sequence[str], asked: AskedArms) -> str
     at = f" at {spoken(axes[1])} = {value_of(axes[1], row[axes[1]])}" if axes[1:] else ""
     if pd.isna(row["difference"]):
         return f"no exponents{at}: both arms reach the level at {int(row['thresholds'])} sizes"
-    found = Interval(row["difference"], row["low"], row["high"], int(row["seeds"]))
-    return f"exponents in {spoken(axes[0])}{at} {row['first']:.3g} and {row['second']:.3g}, difference {with_interval(found)}"
+    difference = in_digits(row["difference"], row["low"], row["high"])
+    over = f"{int(row['thresholds'])} sizes, {int(row['seeds'])} seeds"
+    return f"exponents in {spoken(axes[0])}{at} {row['first']:.3g} and {row['second']:.3g}, difference {difference}, {over}"

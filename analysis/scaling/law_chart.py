@@ -10,7 +10,7 @@ from analysis.data.keys import spoken, value_of
 from analysis.scaling.charts import OPEN, has_band, has_open, threshold_panel
 from analysis.scaling.predictions import compared, theories_at_sizes
 from analysis.scaling.proportion import RATIO
-from analysis.scaling.thresholds import Fitted, fitted, threshold_table
+from analysis.scaling.thresholds import Fitted, fitted, threshold_table, without_lazy
 from sweepkit.declarations.columns import Column, Metric
 from sweepkit.declarations.keys import KEYS
 from sweepkit.stats.rounding import in_digits
@@ -63,6 +63,7 @@ def law_chart(
 
     apart: further keys that the table holds. panel: further arguments of `threshold_panel`, its size and the task.
     """
+    frame = without_lazy(frame) if against == "gamma" else frame
     laws = fitted(frame, over, against, by, within, offset)
     said_by = {one: one.slopes(frame, measure.name, over, against, by, within) for one in theories_at_sizes()}
     for of_theory in said_by.values():

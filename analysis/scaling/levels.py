@@ -34,7 +34,7 @@ def searched_level(asked: Iterable[Question], over: str, measure: Metric) -> flo
 
 def check_level(level: Any, measure: Metric) -> None:
     """ResultsError if a measure cannot cross this level."""
-    if isinstance(level, bool) or not isinstance(level, int | float | np.number):
+    if isinstance(level, bool) or not isinstance(level, int | float | np.number) or np.isnan(level):
         raise ResultsError(f"at = {show(level)}: must be a number")
     if not measure.low <= level <= measure.high:
         raise ResultsError(f"at = {level:g}: {measure.name} lies between {measure.low:g} and {measure.high:g}")

@@ -20,7 +20,7 @@ from analysis.scaling.law_chart import law_chart
 from analysis.scaling.opening import Laws
 from analysis.scaling.predictions import Prediction, compared
 from analysis.scaling.proportion import RATIO, by_proportion, proportions
-from analysis.scaling.thresholds import Exponent, exponents, without_infinite
+from analysis.scaling.thresholds import Exponent, exponents, without_infinite, without_lazy
 from app.choices import (
     AskedThreshold,
     about,
@@ -100,6 +100,7 @@ def show(results: str) -> None:
         first = started(results, selection, setting, measure, over)
         level = level_choice(found.measure, first)
     frame = crossings(results, selection, setting, measure, level, over)
+    frame = without_lazy(frame) if against == "gamma" else frame
     if frame.empty or against not in frame:
         why = f"a threshold needs two values of {over} on a curve, and no curve of this configuration has them"
         why = why if frame.empty else f"networks of this configuration have no {spoken(against)}"

@@ -111,6 +111,7 @@ def best_exponent(
     value = float(_minima(points, y[:, :1], near)[0])
     fine = np.linspace(max(bounds[0], found[1:].min() - step), min(bounds[1], found[1:].max() + step), GRID)
     low, high = np.quantile(_minima(points, y[:, 1:], fine), [0.5 - level / 2, 0.5 + level / 2])
+    low, high = min(low, value), max(high, value)  # S jumps where points enter the overlap, so that e of the data may lie outside
     best = points.comparison(value)
     exponent = Interval(value, float(low), float(high), len(curves), "parametric bootstrap", "curves")
     return BestExponent(exponent, best.quality(points.y), best.n, len(points.y))

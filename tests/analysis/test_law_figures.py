@@ -3,6 +3,7 @@
 import csv
 import itertools
 import json
+import re
 
 import numpy as np
 import pytest
@@ -174,3 +175,44 @@ def test_a_figure_that_replaces_another_one_says_so_and_equal_data_give_equal_by
     assert "(replaced: .svg, .png, .pdf, .csv of an earlier figure)" in other.stdout.replace("\n", " ")
     CliRunner().invoke(app, [*words, "--panels", "depth"])
     assert len([*tmp_path.glob("*.csv")]) == 2, "panels have files of their own"
+
+
+def test_lazy_networks_are_no_point_on_the_axis_of_gamma(tmp_path):
+    """Their gamma stands for its limit: a law through it would be drawn through a place where nothing is."""
+    store = Store(str(tmp_path / "results"))
+    kinds = [("lazy", 1e-6), ("0.1", 0.1), ("0.2", 0.2), ("0.4", 0.4)]
+    axes = enumerate(itertools.product(kinds, 2.0 ** np.arange(1, 9), range(3)))
+    rows = [
+        row(i, L=int(n), d=16, gamma=gamma, gamma_label=label, seed=seed,
+            best_test_acc=0.5 + 0.5 / (1 + 4 / gamma / n) + 0.001 * seed)
+        for i, ((label, gamma), n, seed) in axes
+    ]  # fmt: skip
+    store.commit("p", rows)
+    table, said = drawn(store.results, tmp_path / "out", "threshold", "--of", "L", "--x", "gamma", "--by", "none", "--at", "0.75")
+    law = Results(store.results).exponent("L", over="gamma", at=0.75)
+    assert [float(one["gamma"]) for one in table] == [0.1, 0.2, 0.4] and law["thresholds"][0] == 3
+    assert law["exponent"][0] == pytest.approx(-1, abs=0.05) and "L* ~ gamma^-1.0" in said
+
+
+@pytest.mark.parametrize(
+    ("ask", "words"),
+    [
+        (lambda r: r.threshold(x="network"), "x = network: must be a parameter that is a number"),
+        (lambda r: r.exponent(of="L", over="network"), "over = network: must be a parameter that is a number"),
+        (lambda r: r.plot_threshold(of="network", over="d"), "must be a parameter that is a number"),
+        (lambda r: r.compare("depth", 1, 2, of="network"), "of = network: must be a parameter that is a number"),
+        (lambda r: r.compare("depth", 1, 2, of="L", by="L"), "of = L and by = L: name two parameters"),
+        (lambda r: r.compare("depth", 1, [2]), "must be one value"),
+        (lambda r: r.compare("depth", 1, 2, by=["L", "L"]), "a name is there twice"),
+        (lambda r: r.plot_comparison("depth", 1, 2, "L", by=["d"]), "name one parameter, whose values"),
+        (lambda r: r.plot_threshold(width="wide"), "width = 'wide': must be a number of pixels"),
+        (lambda r: r.plot(x="L", height=-3), "height = -3: must be a number of pixels"),
+        (lambda r: r.plot_rescaled(exponent=True), "say fitted, best or a number from -20 to 20"),
+        (lambda r: r.plot_rescaled(exponent=500), "say fitted, best or a number from -20 to 20"),
+        (lambda r: r.threshold("L", at=float("nan")), "at = nan: must be a number"),
+        (lambda r: r.plot_threshold(by="depth", panels="depth"), "by = depth and panels = depth: name two parameters"),
+    ],
+)
+def test_a_mistake_in_python_is_told(laws, ask, words):
+    with pytest.raises(ResultsError, match=re.escape(words)):
+        ask(Results(laws))
