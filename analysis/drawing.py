@@ -114,7 +114,7 @@ def _along_training(
     look = Look(STEP, by, panels, **options)
     sizes = [key for key in ("test_size",) if key in grid_keys(results)]
     same = {key: frame[key].dropna().iloc[0] for key in points.keys if key not in axes and frame[key].nunique() == 1}
-    told, _ = setting_told(points, frame, setting, axes)
+    told, _ = setting_told(points, frame, setting, axes, selection)
     missing = others_told(points, frame, setting)
     if selection.sweep:
         missing += tasks_told(tasks_without_along(results, selection, metric), f"a saved curve of {metric.title}")

@@ -26,11 +26,12 @@ def caption(
     intervals: bool,
     lost: str,
     missing: Sequence[str],
+    selection: Selection,
 ) -> str:
     """The words below a chart; lost: words about networks at equilibrium that did not mix; missing: those of `missing`."""
     axes = [key for key in (look.x, look.colour, look.facet) if key]
     diverged = int(data["diverged"].sum())
-    told, same = setting_told(points, data, setting, axes)
+    told, same = setting_told(points, data, setting, axes, selection)
     parts = [
         *told,
         averaged(data, centre, intervals),
@@ -56,16 +57,22 @@ def joined(parts: Iterable[str]) -> str:
 
 
 def setting_told(
-    points: Points, data: pd.DataFrame, setting: Mapping[str, Value], axes: Sequence[str]
+    points: Points, data: pd.DataFrame, setting: Mapping[str, Value], axes: Sequence[str], selection: Selection
 ) -> tuple[list[str], dict[str, Value]]:
-    """Words for all that the points of a chart have in common, and the values of keys among it that were not chosen."""
+    """Words for all that the points of a chart have in common, and the values of keys among it that were not chosen. A value that
+    the selection names is told even if it is a default."""
     # Keys with one value in all points belong to the setting, like the chosen ones.
     told = [key for key in _sizes(points, data) if key in data and key not in axes]
-    apart = {*axes, "network", "training"}  # `_sizes` tells them where they are not the paper's
+    asked = {key for key, _ in selection.where} - {"task"}
+    apart = {*axes, *({"network", "training"} - asked)}  # `_sizes` tells them where they are not the paper's
     all_have = [key for key in captioned(points.keys, points.declared) if key in data and key not in apart]
     one = {key: data[key].dropna().iloc[0] for key in dict.fromkeys([*told, *all_have]) if _one(points, data, key)}
     # A caption leaves out what networks and trainings have by default.
-    named = {*told, *not_default(one | {key: value for key, value in setting.items() if value is not None}, points.declared)}
+    named = {
+        *told,
+        *asked,
+        *not_default(one | {key: value for key, value in setting.items() if value is not None}, points.declared),
+    }
     same = {key: value for key, value in one.items() if key in named}
     compared = [key for key in ("network", "training") if key in axes]
     belong = own(data, [key for key in told if key not in {*same, *setting}], compared, points.declared)

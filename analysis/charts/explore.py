@@ -112,6 +112,7 @@ def explore(results: str, selection: Selection, points: Points, choices: Choices
         choices.intervals,
         lost,
         missing_told(results, selection, shown_ones, points.measure),
+        selection,
     )
     return Explored(chart, table, told, missing, sql, layers, shown_ones)
 

@@ -118,7 +118,7 @@ def threshold(asked: AskedLaw, size: Mapping[str, int] | None = None) -> Titled:
     (against, by, facet), found = _found(asked, of, over)
     measure = found.points.measure
     charts = _panels(found, of, against, by, facet, (SEVERAL if facet else SIZE) | dict(size or {}))
-    told = [*_held(found.points, [of, against, by, facet]), _networks(found.points.frame), why]
+    told = [*_held(asked, found.points, [of, against, by, facet]), _networks(found.points.frame), why]
     panels = []
     if facet:
         told.append(f"{of}*: mean {measure.short} {level:g}, 95% intervals")
@@ -189,7 +189,7 @@ def collapse(asked: AskedLaw, exponent: str | float = FITTED, size: Mapping[str,
     if not rows:
         raise ResultsError("; ".join(without))
     chart = styled(alt.vconcat(*rows).resolve_scale(color="independent") if len(rows) > 1 else rows[0])
-    parts = [*_held(points, [of, against, by]), _networks(points.frame), *told, *without]
+    parts = [*_held(asked, points, [of, against, by]), _networks(points.frame), *told, *without]
     meaning = "S near 1: the curves fall together within their errors [Houdayer & Hartmann 2004]; means with 95% intervals"
     title = f"{capital(points.measure.title)} over {spoken(of)} at each {spoken(over)}, as measured and rescaled"
     frame = pd.concat(frames, ignore_index=True)
@@ -243,9 +243,10 @@ def exponent_of(said: str | float) -> str | float:
     return number
 
 
-def _held(points: Points, axes: Iterable[str | None]) -> list[str]:
+def _held(asked: AskedLaw, points: Points, axes: Iterable[str | None]) -> list[str]:
     """Words for what all networks have in common; what they have by default is left out."""
-    return setting_told(points, points.frame, {}, [key for key in axes if key])[0]
+    selection = asked.level(None).selection
+    return setting_told(points, points.frame, {}, [key for key in axes if key], selection)[0]
 
 
 def _networks(frame: pd.DataFrame) -> str:

@@ -64,7 +64,7 @@ def _held(asked: AskedArms, axes: Sequence[str]) -> list[str]:
     setting = {key: value for key, value in asked.arms.setting.items() if key in points.frame and key not in asked.arms.along}
     frame = points.frame[matching(points.frame, setting)]
     apart = [asked.column, *asked.arms.along, *([asked.of] if asked.of else []), *axes]
-    return setting_told(points, frame, {}, apart)[0]
+    return setting_told(points, frame, {}, apart, asked.selection)[0]
 
 
 def _exponent_told(row: pd.Series, axes: Sequence[str], asked: AskedArms) -> str:

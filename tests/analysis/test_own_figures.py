@@ -45,6 +45,7 @@ def test_the_asked_axes_and_values(measured, tmp_path):
     assert {row["d"] for row in rows} == {"64", "128", "256"} and {row["L"] for row in rows} == {"3", "5"}
     assert all(float(row["low"]) < float(row["mean"]) < float(row["high"]) for row in rows)
     assert said.startswith("Last test accuracy against input dimension d. ") and "6 seeds per point" in said.replace("\n", " ")
+    assert "gamma = 1" in said, "a default that was asked for is told"
 
 
 @pytest.mark.parametrize("words", [["--by", "none", "--no-theory"], ["--panels", "d", "--no-residuals", "--seeds", "--log-x"]])
