@@ -69,17 +69,22 @@ def one(found: Keyed, axes: Iterable[str], prefer: Mapping[str, Value] | None = 
 
 LINKS = ("cell", "cell_id")
 """Names under which a link may hold the id of a network."""
+_LINKED = "_linked_network"
 
 
 def linked_network(results: str) -> dict[str, Value] | None:
-    """The keys of the network that `?cell=...` names; the URL then drops it, so that it counts once."""
+    """The keys of the network that `?cell=...` names, when the page is opened by it. The URL keeps it until another network is
+    chosen (`network_choice`), so that the page can be loaded again."""
     link = next((name for name in LINKS if st.query_params.get(name)), None)
-    if link is None:
+    cell_id = st.query_params[link] if link else None
+    if cell_id == st.session_state.get(_LINKED):
         return None
-    cell_id = st.query_params[link]
-    del st.query_params[link]  # the keys stand for it from here on
+    st.session_state[_LINKED] = cell_id
+    if link is None or cell_id is None:
+        return None
     found = remembered(setting_of, results, cell_id)
     if found is None:
+        del st.query_params[link]
         st.warning(f"No network `{cell_id}` in these results. Another one is shown instead.")
         return None
     return {**found, "cell_id": cell_id}
@@ -100,6 +105,9 @@ def network_choice(found: Networks, linked: Mapping[str, Value] | None) -> tuple
     cells = dict(zip(map(str, row["seeds"]), row["cells"], strict=True))
     with columns[len(rest) % 2]:
         seed = choice("seed", list(cells), key=name("seed"))
+    for link in LINKS:
+        if st.query_params.get(link) not in (None, cells[seed]):
+            del st.query_params[link]
     return cells[seed], list(cells.values())
 
 

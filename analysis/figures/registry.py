@@ -4,6 +4,7 @@ from pathlib import PurePosixPath
 
 from analysis.figures.along import figure_of
 from analysis.figures.drawn import Drawn, Figure, Missing
+from analysis.figures.names import OWN
 from analysis.studies.declared import Declared
 from analysis.studies.gathered import Gathered
 from analysis.studies.loading import of_each, part
@@ -37,7 +38,7 @@ def _all() -> dict[str, Figure]:
     return {one.name: one for one in (*numbered, *every)}
 
 
-RESERVED = ("curve", "map")
+RESERVED = tuple(OWN)
 """Words that stand for figures of any sweep."""
 FIGURES = Gathered(_all)
 """The figures by name: first those numbered in the paper, in its order, then the others as they are listed."""

@@ -151,7 +151,7 @@ def _one(results: str, row: dict[str, Any], label: str) -> None:
             for page in pages:
                 st.page_link(links[page], label=PAGES[page][0], query_params={"cell_id": row["cell_id"]})
     if row["status"] != "ok":
-        st.error(f"{row['reason'] or 'No reason was given.'}")
+        st.code(row["reason"] or "No reason was given.", language=None, wrap_lines=True)  # as it is: it may hold any characters
         st.markdown(remedy(row["status"], row["reason"] or "", results))
     if row.get("log_path"):
         st.markdown(f"Log: `{row['log_path']}`")

@@ -213,7 +213,8 @@ def _table(why: list[Reason]) -> str:
         f"<td><code>{escape(r.log_path or '')}</code></td></tr>"
         for r in why
     )
-    style = "<style>.reasons td, .reasons th {padding: 2px 14px 2px 0; text-align: left; font-size: 0.9rem}</style>"
+    look = "padding: 2px 14px 2px 0; text-align: left; font-size: 0.9rem; overflow-wrap: anywhere"
+    style = f"<style>.reasons td, .reasons th {{{look}}}</style>"
     return f'{style}<table class="reasons"><tr>{head}</tr>{rows}</table>'
 
 

@@ -24,7 +24,7 @@ from app.choices import mean_text
 from app.controls import check_link, sweep_choice, switch
 from app.downloads import downloads
 from app.parts.pictures import learned, saved, seen
-from app.setting_boxes import linked_network, network_choice
+from app.setting_boxes import LINKS, linked_network, network_choice
 from app.shared import figure, remembered
 from app.styles import controls, is_narrow
 from sweepkit.declarations.evaluations import EVEN
@@ -82,7 +82,7 @@ def show(results: str) -> None:
             _beside_theory(results, seeds, cell)
     with st.expander("Where it comes from"):
         st.table({key: str(cell[key]) for key in (*found.keys, *ORIGIN) if cell[key] is not None})
-    check_link()
+    check_link(*LINKS)
 
 
 def _some_hold_neurons(results: str, selection: Selection, linked: Mapping[str, Value] | None) -> bool:

@@ -127,6 +127,23 @@ def test_one_click_is_one_step_back_and_what_an_address_lacks_is_as_usual(page, 
     assert "median" not in page.url and page.locator("[data-testid=stException]").count() == 0
 
 
+def test_a_link_to_one_network_survives_a_reload_until_another_is_chosen(page, url):
+    def chosen():
+        return page.locator("[data-testid=stSelectbox] input").evaluate_all("boxes => boxes.map(box => box.value)")
+
+    opened(page, f"{url}/structure?cell={215:020x}")
+    page.locator(CHART).first.wait_for()
+    first = chosen()
+    page.reload()
+    page.locator(CHART).first.wait_for()
+    settled(page)
+    assert chosen() == first and "lazy" in first
+    pick(page, "seed", "0")
+    page.wait_for_url(re.compile("at_seed=0"))
+    settled(page)
+    assert "cell=" not in page.url
+
+
 def test_curves_control_link_and_download(page, url):
     opened(page, f"{url}/curves?measure=last+test+accuracy")
     page.locator(CHART).first.wait_for()

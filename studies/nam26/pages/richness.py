@@ -20,7 +20,7 @@ from analysis.python_lines import sql_lines
 from app.choices import grouped, mean_text, nothing_yet
 from app.controls import NONE, check_link, choice, sweep_choice, switch
 from app.downloads import downloads
-from app.setting_boxes import linked_network, network_choice
+from app.setting_boxes import LINKS, linked_network, network_choice
 from app.shared import figure, links, remembered
 from app.styles import controls, is_narrow
 from sweepkit.console.words import listed
@@ -74,7 +74,7 @@ def show(results: str) -> None:
     _numbers(results, shown)
     _along(results, drawn, log_step)
     _look_on(results, selection, cell_id)
-    check_link()
+    check_link(*LINKS)
 
 
 def _holds(found: Networks, cell_id: str) -> "pd.Series[bool]":

@@ -57,7 +57,7 @@ def show(results: str) -> None:
     )  # fmt: skip
     figure(chart)
     dots = f"dots: L*, where the mean {found.measure.short} reaches {level:g}, with 95% intervals"
-    st.caption(about(results, setting, "white: not measured", dots))
+    st.caption(about(results, setting, "without colour: not measured", dots))
     _state_exponent(table, fit, said, level)
     python = threshold_lines(results, selection, found, setting.values, "L", level, ["d"])
     downloads(f"dimension-{setting.values.get('gamma_label', '')}", _numbers(setting, beside.values), chart, found.sql, python)
