@@ -18,15 +18,15 @@ WHOLE = "(all sweeps)"
 NONE = "(none)"
 """The entry of a select box that stands for no key."""
 
-_INSTEAD = "_instead"
+_INSTEAD, _SWEEPS, _DEFAULTS = "_instead", "_sweeps_of_controls", "_defaults_of_switches"
 
 
 def choice(label: str, options: Sequence[Any], default: Any = None, key: str | None = None, **more: Any) -> Any:
     """A select box whose value lives in the URL, under `key`, and lasts from page to page.
 
     The URL names the default too: the best default changes as a store grows, and a link must not. A value that the next page does
-    not offer comes back on a page that does, unless another was chosen there. A link that names no option gets the default, and
-    the page says so.
+    not offer comes back on a page that does, unless another was chosen there. Another sweep opens with its own default where
+    nothing was chosen. A link that names no option gets the default, and the page says so.
     """
     options = list(options)
     key = key or label.lower().replace(" ", "_")
@@ -36,6 +36,8 @@ def choice(label: str, options: Sequence[Any], default: Any = None, key: str | N
     first = key not in instead
     chosen, shown = instead.get(key, (held, held))
     wanted = chosen if held == shown else held
+    if is_as_it_was(key, touched=held != shown or (first and held is not None)):
+        wanted = None
     text = more.get("format_func", str)
     texts = [str(text(option)) for option in options]
     if not first and st.session_state.get(ENTERED) and (asked := st.query_params.get(key)) in texts:
@@ -52,6 +54,15 @@ def choice(label: str, options: Sequence[Any], default: Any = None, key: str | N
     box: Any = st.selectbox  # no overload of it takes options by name
     found = box(label, options, index=None, key=key, **more)
     return value if found is None else found  # none: the browser went back to an address that does not name it yet
+
+
+def is_as_it_was(key: str, touched: bool) -> bool:
+    """True if another sweep was chosen since this control of a page was last drawn, and nobody has set the control."""
+    seen: dict[str, tuple[bool, Any]] = st.session_state.setdefault(_SWEEPS, {})
+    was_touched, of = seen.get(key, (False, None))
+    sweep = st.session_state.get("sweep")
+    seen[key] = was_touched or touched, sweep
+    return key != "sweep" and of not in (None, sweep) and not seen[key][0]
 
 
 def _note_astray(label: str, key: str, texts: Sequence[str], shown: str) -> None:
@@ -94,7 +105,11 @@ def spelled() -> dict[str, str]:
 
 
 def switch(label: str, default: bool, key: str, **more: Any) -> bool:
-    """A toggle whose value lives in the URL."""
+    """A toggle whose value lives in the URL. Another sweep opens with its own default where it was not set."""
+    held, defaults = st.session_state.get(key), st.session_state.setdefault(_DEFAULTS, {})
+    if is_as_it_was(key, touched=held is not None and held != defaults.get(key)):
+        st.session_state[key] = default
+    defaults[key] = default
     return bool(st.toggle(label, default, key=key, bind="query-params", persist_state="session", **more))
 
 

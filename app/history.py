@@ -1,22 +1,27 @@
 """One click is one step back: what Streamlit writes into the address after it takes the place of the browser's newest entry.
 
 Streamlit writes the value of each control with an entry of its own, at first defaults too, one after the other. A page that is
-opened, and a click on it, then leave up to ten entries, of which most name some of the controls alone.
+opened, and a click on it, then leave up to ten entries, of which most name some of the controls alone. Here an address is an
+entry of its own if it changes a value that was named before; one that names more, or fewer, takes the place of the last.
 """
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 SCRIPT = b"""<script>
 (() => {
-  const push = history.pushState.bind(history)
+  const push = history.pushState.bind(history), replace = history.replaceState.bind(history)
+  const last = new Map(new URLSearchParams(location.search))
   let acted = false
-  for (const kind of ["pointerdown", "keydown"]) addEventListener(kind, () => { acted = true }, true)
-  history.pushState = (state, title, url) => {
-    const stays = new URL(url ?? "", location.href).pathname === location.pathname
-    if (stays && !acted) return history.replaceState(state, title, url)
-    acted = false
-    push(state, title, url)
+  const note = (search) => new URLSearchParams(search).forEach((value, key) => last.set(key, value))
+  history.pushState = history.replaceState = (state, title, url) => {
+    const to = new URL(url ?? location.href, location.href)
+    const changed = [...to.searchParams].some(([key, value]) => last.has(key) && last.get(key) !== value)
+    const isStep = to.pathname !== location.pathname || changed || (acted && last.size === 0)
+    note(to.search)
+    isStep ? push(state, title, url) : replace(state, title, url)
   }
+  addEventListener("pointerdown", () => { acted = true }, true)
+  addEventListener("popstate", () => note(location.search))
 })()
 </script>"""
 

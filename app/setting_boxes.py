@@ -15,11 +15,11 @@ from analysis.data.parts import are_at_equilibrium
 from analysis.data.points import Setting, in_order, one_setting, varying
 from analysis.data.selection import Value
 from analysis.data.usual import FIRST, settings
-from app.controls import choice
+from app.controls import choice, is_as_it_was
 from app.shared import remembered
 from sweepkit.declarations.keys import FIRST_NETWORK
 
-_LAST = "_last_setting"
+_LAST, _TOUCHED = "_last_setting", "_touched_settings"
 
 
 def name(key: str) -> str:
@@ -45,7 +45,7 @@ def fixed(
     fill in turn; opening: values that go before those of `prefer` until one is chosen; more: arguments of the select boxes.
     """
     options = {key: {text_of(key, value): value for value in values_of(found, key)} for key in rest}
-    held = {key: st.session_state.get(name(key), st.query_params.get(name(key))) for key in rest}
+    held = {key: _held(key) for key in rest}
     wanted = linked or {key: options[key][text] for key, text in held.items() if text in options[key]}
     wanted = wanted or dict(opening or {})
     chosen = settled(found, rest, wanted, st.session_state.get(_LAST), prefer)
@@ -58,6 +58,17 @@ def fixed(
                 spoken(key), list(options[key]), key=name(key), on_change=_remember, args=(key,), **more,
             )  # fmt: skip
     return {key: chosen[key] for key in rest}
+
+
+def _held(key: str) -> Any:
+    """The value that a box holds, or that a link names; none of another sweep that nobody chose there."""
+    own, touched = name(key), st.session_state.setdefault(_TOUCHED, set())
+    if own not in st.session_state:
+        asked = st.query_params.get(own)
+        if asked is not None:
+            touched.add(key)
+        return asked
+    return None if is_as_it_was(f"of {own}", touched=key in touched) else st.session_state[own]
 
 
 def one(found: Keyed, axes: Iterable[str], prefer: Mapping[str, Value] | None = None, **more: Any) -> Setting:
@@ -128,3 +139,4 @@ def text_of(key: str, value: Value) -> str:
 
 def _remember(key: str) -> None:
     st.session_state[_LAST] = key
+    st.session_state.setdefault(_TOUCHED, set()).add(key)
