@@ -15,6 +15,7 @@ from analysis.two_arms import AskedArms
 from app.controls import choice, switch
 from app.downloads import downloads
 from app.shared import figure, remembered
+from sweepkit.console.words import capital
 
 SIZE = {"width": 520, "height": 260}
 
@@ -42,7 +43,7 @@ def two_arms(
     try:
         drawn = remembered(_comparison, results, tuple(axes), _hashable(asked))
     except ResultsError as error:
-        st.info(f"{error}.")
+        st.info(f"{capital(str(error))}.")
         return
     figure(drawn.chart, "compared")
     st.caption(drawn.caption)

@@ -20,8 +20,8 @@ def captioned(chart: Any, words: str) -> Any:
     """The chart below a caption, which is smaller and grey: what was held fixed belongs into the picture."""
     lines = textwrap.wrap(words, max(40, int(width_of(chart) / _SMALL)))
     title = alt.TitleParams(" ", subtitle=lines, fontSize=1, subtitleColor="#666", subtitleFontSize=11, anchor="start")
-    inner = chart.copy(deep=False)
-    if isinstance(getattr(chart, "title", None), str | list):  # it has a title of its own, and a chart has one alone
+    inner, own = chart.copy(deep=False), getattr(chart, "title", None)
+    if isinstance(own, str | list) and own:  # a chart has one title alone
         config, inner.config = chart.config, alt.Undefined
         inner = alt.vconcat(inner)
         inner.config = config
